@@ -1,0 +1,29 @@
+"""Shared fixtures: nothing here may reach a network or a model hub."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def released() -> Path:
+    """Folder of the data that the papers' authors published; the test is skipped where it is absent."""
+    folder = Path(os.environ.get("FACTLAB_DATA") or ROOT.parent / "shared" / "released")
+    if not folder.is_dir():
+        pytest.skip(f"released data not found at {folder}; set FACTLAB_DATA to its folder")
+    return folder
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Say how many checks against released data ran, since an absent folder would skip them all without a failure."""
+    ran = skipped = 0
+    for outcome in ("passed", "failed", "skipped"):
+        for report in terminalreporter.stats.get(outcome, []):
+            if "released" in getattr(report, "keywords", {}):
+                ran += outcome != "skipped"
+                skipped += outcome == "skipped"
+    terminalreporter.write_line(f"released data: {ran} checks ran, {skipped} skipped")
