@@ -71,13 +71,15 @@ class Call:
     """One request for one reply: chat messages, or a bare prompt for a base model.
 
     `params` holds temperature, top_p, max_tokens, stop, schema, seed, top_logprobs or, for a choice, labels. `sample` is the
-    number of the reply among several to the same prompt.
+    number of the reply among several to the same prompt. `about` is what the prompt is about (the bare unit inside a judge's
+    prompt, say), by which `recorded` and `reference` look the answer up; it is no part of what a model sees or of the key.
     """
 
     messages: tuple[Mapping[str, str], ...] | None = None
     prompt: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     sample: int = 0
+    about: str | None = None
 
     def content(self) -> dict[str, Any]:
         """What decides the reply, as plain JSON: the model's part of the cache key."""

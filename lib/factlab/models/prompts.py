@@ -1,0 +1,108 @@
+"""Prompts are Markdown files under `prompts/`: a short front matter and the text, with `{{blanks}}` that the code fills.
+
+A file has the sections `## system` (optional) and `## user`. Text under test is put between markers that cannot occur in it, so
+that an answer which says "ignore the above" is read as material and not as an instruction.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from factlab import places
+from factlab.models.base import ModelError
+
+_USED: dict[str, str] = {}
+_BLANK = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt file.
+
+    Attributes
+    ----------
+    name : as it was asked for, e.g. 'dahl/check'.
+    role, stands_for, expects : from the front matter: who is asked, the figure or table of the paper, what should come back.
+    system, user : the texts with their blanks.
+    sha256 : of the file, for the record of a run.
+    """
+
+    name: str
+    role: str
+    stands_for: str
+    expects: str
+    system: str | None
+    user: str
+    sha256: str
+
+    @property
+    def blanks(self) -> list[str]:
+        """Names of the blanks, in order of appearance."""
+        return list(dict.fromkeys(_BLANK.findall((self.system or "") + self.user)))
+
+    def fill(self, **values: str) -> str:
+        """The user's message with its blanks filled; a missing or a surplus value is an error."""
+        wanted = set(_BLANK.findall(self.user))
+        if wanted != set(values):
+            missing, surplus = sorted(wanted - set(values)), sorted(set(values) - wanted)
+            raise ModelError(
+                f"prompt {self.name}: "
+                + "; ".join(
+                    part
+                    for part in (missing and f"no value for {missing}", surplus and f"no blank called {surplus}")
+                    if part
+                )
+            )
+        # One pass over the template: a value that itself holds {{blank}} is left as it stands.
+        return _BLANK.sub(lambda m: values[m[1]], self.user)
+
+
+def delimited(text: str, tag: str = "text") -> str:
+    """Text under test between markers; the same markers inside it are defused, so that it cannot close its own fence."""
+    safe = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)}\b)", "‹", text, flags=re.I)
+    return f"<{tag}>\n{safe}\n</{tag}>"
+
+
+def used() -> dict[str, str]:
+    """Name and sha256 of every prompt loaded in this process, for the record of a run."""
+    return dict(_USED)
+
+
+@functools.cache
+def load(name: str) -> Prompt:
+    """A prompt by name ('dahl/check') or by the path of a user's own file.
+
+    Raises
+    ------
+    ModelError : no such file, or it has no front matter or no `## user` section.
+    """
+    own = places.resolve(name)
+    path = own if own.suffix == ".md" and own.is_file() else Path(__file__).parents[1] / "prompts" / f"{name}.md"
+    if not path.is_file():
+        shipped = sorted(p.relative_to(path.parents[1]).with_suffix("").as_posix() for p in path.parents[1].rglob("*.md"))
+        raise ModelError(f"no prompt called {name!r}; there are {', '.join(shipped)}, or name a .md file of your own")
+    raw = path.read_bytes()
+    text = raw.decode("utf-8").replace("\r\n", "\n")
+    front = re.match(r"---\n(.*?)\n---\n", text, flags=re.S)
+    if not front:
+        raise ModelError(f"{path}: starts with no front matter (three dashes, role/stands for/expects, three dashes)")
+    fields = dict(re.findall(r"^([\w ]+?)\s*:\s*(.*)$", front[1], flags=re.M))
+    body = re.split(r"^## (system|user)[ \t]*$", text[front.end() :], flags=re.M)
+    sections = {k: v.strip() for k, v in zip(body[1::2], body[2::2], strict=True)}
+    if not sections.get("user"):
+        raise ModelError(f"{path}: has no section '## user'")
+    digest = hashlib.sha256(raw).hexdigest()
+    _USED[name] = digest
+    return Prompt(
+        name,
+        fields.get("role", ""),
+        fields.get("stands for", ""),
+        fields.get("expects", ""),
+        sections.get("system"),
+        sections["user"],
+        digest,
+    )

@@ -1,0 +1,75 @@
+"""`recorded` and `reference`: replies and labels that are read from a table instead of asked from a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from factlab.models.base import Call, ModelError, Reply
+from factlab.text import normalise
+
+_KEYS = ("unit", "claim", "question", "prompt", "text")
+_VALUES = {"recorded": ("response", "reply", "answer", "output"), "reference": ("verdict", "label")}
+
+
+class Table:
+    """A model whose replies stand in a table.
+
+    Parameters
+    ----------
+    kind : 'recorded' (texts) or 'reference' (labels).
+    table : a DataFrame, or the path of a CSV, JSON-lines or parquet file. One column says what was asked (unit, claim, question,
+        prompt or text), one what the answer is (recorded: response, reply, answer or output; reference: verdict or label); for
+        recorded replies an optional `finish_reason` says whether the model stopped by itself.
+    """
+
+    scores_labels = True
+    is_chat = True
+
+    def __init__(self, kind: str, table: Any) -> None:
+        self.name = kind
+        if table is None:
+            raise ModelError(f"{kind!r} needs a table of replies: give its path")
+        if isinstance(table, str | Path):
+            from factlab import sources
+
+            self._where = str(table)
+            table = sources.read_table(table)[0]
+        else:
+            self._where = "the given table"
+        asked = next((c for c in _KEYS if c in table.columns), None)
+        answer = next((c for c in _VALUES[kind] if c in table.columns), None)
+        if asked is None or answer is None:
+            raise ModelError(
+                f"{self._where}: {kind!r} wants a column out of {', '.join(_KEYS)} and one out of "
+                f"{', '.join(_VALUES[kind])}; it has {', '.join(map(str, table.columns))}"
+            )
+        finish = table["finish_reason"] if "finish_reason" in table.columns else [None] * len(table)
+        # Several rows for one question are its samples, in the order of the table.
+        self._rows: dict[str, list[tuple[str, str]]] = {}
+        for question, text, end in zip(table[asked], table[answer], finish, strict=True):
+            if isinstance(question, str) and isinstance(text, str):
+                end = end if isinstance(end, str) and end else "stop"
+                self._rows.setdefault(normalise(question), []).append((text, end))
+
+    def identity(self) -> dict[str, Any]:
+        return {"table": self._where}
+
+    def run(self, calls: Sequence[Call], on_reply: Callable[[int, Reply], None]) -> None:
+        for i, call in enumerate(calls):
+            asked = call.about if call.about is not None else call.prompt or call.messages[-1]["content"]
+            rows = self._rows.get(normalise(asked), [])
+            if call.sample >= len(rows):
+                what = "no row" if not rows else f"only {len(rows)} row(s)"
+                on_reply(i, Reply(finish="error", error=f"{self._where} has {what} for: {asked[:80]}"))
+                continue
+            text, end = rows[call.sample]
+            logprobs = None
+            if "labels" in call.params:
+                text = text.strip().lower()
+                if text not in call.params["labels"]:
+                    on_reply(i, Reply(finish="error", error=f"{self._where}: {text!r} is none of {call.params['labels']}"))
+                    continue
+                logprobs = {label: 0.0 if label == text else float("-inf") for label in call.params["labels"]}
+            on_reply(i, Reply(text, end, model=self.name, logprobs=logprobs))

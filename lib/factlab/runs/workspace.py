@@ -1,0 +1,161 @@
+"""What a notebook reads from and writes to: the folder of its run.
+
+Opened alone, with no run before it, a notebook works in `outputs/<paper>/interactive` and takes what earlier steps would have
+written from the recorded sample tables, and says so in a banner.
+"""
+
+from __future__ import annotations
+
+import builtins
+import html
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from factlab import places
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from factlab.stats import Estimate
+
+
+def open(run_dir: str, step: str) -> Workspace:  # noqa: A001  (reads as runs.open in a notebook)
+    """The workspace of one step.
+
+    Parameters
+    ----------
+    run_dir : folder of the run, from the checkout; empty when the notebook was opened by hand.
+    step : '<paper>/<notebook>', e.g. 'dahl/30_score'.
+    """
+    return Workspace(run_dir, step)
+
+
+class Workspace:
+    """Tables, figures and metrics of one step in one run's folder. Made by `open`."""
+
+    def __init__(self, run_dir: str, step: str) -> None:
+        self.paper, _, self.step = step.partition("/")
+        self.interactive = not run_dir
+        self.folder = places.resolve(run_dir) if run_dir else places.outputs() / self.paper / "interactive"
+        self._record: dict[str, Any] = {"tables": {}, "figures": {}, "data": {}, "seconds_from": time.time()}
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def read(self, name: str) -> pd.DataFrame:
+        """A table that an earlier step wrote, or the recorded sample of it (with a banner).
+
+        Raises
+        ------
+        FileNotFoundError : neither is there; the message names the step to run first.
+        """
+        import pandas as pd
+
+        path = self.folder / "tables" / f"{name}.parquet"
+        if path.is_file():
+            return pd.read_parquet(path)
+        sample = places.samples(self.paper, f"{name}.csv")
+        if self.interactive and sample.is_file():
+            self.banner(
+                f"There is no table “{name}” from an earlier step, so this page shows the recorded sample "
+                f"({sample.parent.name}/{sample.name}). Run the earlier notebooks, or `factlab run`, to see results of your own."
+            )
+            from factlab import sources
+
+            return sources.read_table(sample)[0]
+        raise FileNotFoundError(f"no table {name!r} in {places.shown(self.folder)}: run the earlier notebooks of this run first")
+
+    def used(self, path: str | Path) -> Path:
+        """Record a data file (or folder) that the step reads, with its hash, and return its path."""
+        from factlab.runs.provenance import file_hash
+
+        found = places.resolve(path)
+        for file in sorted(found.rglob("*")) if found.is_dir() else [found]:
+            if file.is_file():
+                self._record["data"][places.shown(file)] = file_hash(file)
+        return found
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def write(self, name: str, table: pd.DataFrame) -> pd.DataFrame:
+        """Write a table for later steps (`tables/<name>.parquet`) and give it back."""
+        from factlab.runs.provenance import file_hash
+
+        path = self.folder / "tables" / f"{name}.parquet"
+        with places.writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_suffix(".part")
+            try:
+                table.to_parquet(part)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+        self._record["tables"][name] = file_hash(path)
+        return table
+
+    def figure(self, name: str, figure: Any, table: pd.DataFrame, alt: str) -> None:
+        """Write a figure (PNG, SVG) with the table behind it (CSV) and show it with its alt text."""
+        import io
+
+        from IPython.display import Image, display
+
+        folder = self.folder / "figures"
+        stored: dict[str, bytes] = {}
+        for kind in ("png", "svg"):
+            buffer = io.BytesIO()
+            # No date inside, so that the same numbers give the same file.
+            metadata = {"Date": None} if kind == "svg" else None
+            figure.savefig(buffer, format=kind, dpi=160, bbox_inches="tight", metadata=metadata)
+            stored[kind] = buffer.getvalue()
+            places.write_atomic(folder / f"{name}.{kind}", stored[kind])
+        places.write_atomic(folder / f"{name}.csv", table.to_csv(index=False))
+        self._record["figures"][name] = {"png": f"figures/{name}.png", "alt": alt}
+        width = int(figure.get_size_inches()[0] * 100)
+        display(Image(stored["png"], width=width, alt=alt), metadata={"image/png": {"alt": alt}})
+
+    def finish(
+        self,
+        *,
+        headline: Estimate | None = None,
+        title: str = "",
+        summary: str = "",
+        figure: str = "",
+        notes: Sequence[str] = (),
+        metrics: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the step's part of `metrics.json`: the headline number, what to distrust, which models were asked."""
+        from factlab import models
+        from factlab.models import prompts
+
+        shown = self._record["figures"].get(figure, {})
+        entry = {
+            "title": title,
+            "summary": summary,
+            "headline": headline.to_dict() if headline is not None else None,
+            "figure": shown.get("png"),
+            "alt": shown.get("alt"),
+            "notes": [n for n in notes if n],
+            "metrics": dict(metrics or {}),
+            "models": models.usage(),
+            "prompts": prompts.used(),
+            "data": self._record["data"],
+            "tables": self._record["tables"],
+            "figures": self._record["figures"],
+        }
+        path = self.folder / "metrics.json"
+        try:
+            with builtins.open(path, encoding="utf-8") as f:
+                everything = json.load(f)
+        except (OSError, ValueError):
+            everything = {}
+        places.write_json(path, everything | {self.step: entry})
+
+    # -- showing ------------------------------------------------------------------------------------------------------
+
+    def banner(self, text: str) -> None:
+        """A notice that stands out on the page. The text is shown as text."""
+        from IPython.display import HTML, display
+
+        display(HTML(f'<p class="factlab-banner" role="note"><strong>Note.</strong> {html.escape(text)}</p>'))
