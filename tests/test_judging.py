@@ -40,7 +40,7 @@ def test_what_the_judge_left_open_is_counted_and_no_error():
     assert found.accuracy.counts == {"unknown": 15}
     assert found.sensitivity.counts == {"unknown": 5}
     assert found.shares["unknown"] == 0.15
-    assert "15 of 100 it left open" in found.sentence()
+    assert "it left 15 of 100 open" in found.sentence()
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, "unparsable"])
@@ -80,32 +80,33 @@ SENTENCES = [
     (
         table(tt=2, tf=58, ff=60),
         False,
-        'Judge audit: m got 62 of 120 labelled claims right (0.52 [0.43, 0.60]); it said "false" to 98 % of them: not shown '
-        'to be better than always saying "true" (0.50), so read the score above as a demonstration.',
+        'Judge audit: m got 62 of 120 labelled claims right (0.52 [0.43, 0.60]); it said "false" to 98 % of them: '
+        'not shown to be better than always saying "true" (0.50), so read the score above as a demonstration.',
     ),
     (
         table(tf=60, ff=60),
         False,
-        'Judge audit: m got 60 of 120 labelled claims right (0.50 [0.41, 0.59]); it said "false" to 100 % of them: no better '
-        'than always saying "true" (0.50), so read the score above as a demonstration.',
+        'Judge audit: m got 60 of 120 labelled claims right (0.50 [0.41, 0.59]); it said "false" to 100 % of them: '
+        'no better than always saying "true" (0.50), so read the score above as a demonstration.',
     ),
     (
         table(tt=55, tf=5, ft=5, ff=55),
         True,
-        'Judge audit: m got 110 of 120 labelled claims right (0.92 [0.85, 0.95]), where always saying "true" gets 0.50: '
-        "92 % of the 60 true ones and 92 % of the 60 false ones.",
+        'Judge audit: m got 110 of 120 labelled claims right (0.92 [0.85, 0.95]), where always saying "true" gets '
+        "0.50: 92 % of the 60 true ones and 92 % of the 60 false ones.",
     ),
     (
         table(tt=20),
         False,
-        'Judge audit: m got 20 of 20 labelled claims right (1.00 [0.84, 1.00]); it said "true" to 100 % of them: all of '
-        'these are true, which always saying "true" would get right, so read the score above as a demonstration.',
+        'Judge audit: m got 20 of 20 labelled claims right (1.00 [0.84, 1.00]); it said "true" to 100 % of them: '
+        'all of these are true, which always saying "true" would get right, so read the score above as a '
+        "demonstration.",
     ),
     (
         table(tt=10, ff=10, t_open=30),
         False,
-        "Judge audit: m got 20 of 20 labelled claims right (1.00 [0.84, 1.00]); 30 of 50 it left open: it left more than "
-        "half of them open, so read the score above as a demonstration.",
+        "Judge audit: m got 20 of 20 labelled claims right (1.00 [0.84, 1.00]); it left 30 of 50 open: more than "
+        "half of the claims were left open, so read the score above as a demonstration.",
     ),
     (
         table(t_open=3, f_open=2),
@@ -116,8 +117,9 @@ SENTENCES = [
     (
         (["true"], ["false"]),
         False,
-        'Judge audit: m got 0 of 1 labelled claims right (0.00, no interval: one value); it said "false" to 100 % of them: '
-        'all of these are true, which always saying "true" would get right, so read the score above as a demonstration.',
+        'Judge audit: m got 0 of 1 labelled claims right (0.00, no interval: one value); it said "false" to 100 % of '
+        'them: all of these are true, which always saying "true" would get right, so read the score above as a '
+        "demonstration.",
     ),
 ]
 
@@ -127,6 +129,13 @@ def test_sentence(data, usable, sentence):
     found = audit(*data, judge="m")
     assert found.usable is usable
     assert found.sentence() == str(found) == sentence
+
+
+def test_a_judge_that_says_one_thing_is_named_with_what_it_is_a_share_of():
+    found = audit(*table(tf=5, ff=90, t_open=5))
+    assert found.one_answer == "false" and 'it said "false" to 95 % of all 100' in found.sentence()
+    assert audit(*table(tt=8, ff=2)).one_answer is None
+    assert len({found, found}) == 1
 
 
 def test_accuracy_above_the_commoner_label_but_not_for_sure():

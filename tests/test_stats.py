@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factlab import resampling
-from factlab.stats import Estimate, estimate, estimates_by, proportion, signature
+from factlab.stats import Estimate, estimate, estimates_by, proportion, resampling, signature
 
 # ---------------------------------------------------------------- known answers
 

@@ -10,7 +10,20 @@ import importlib
 __version__ = "0.1.0"
 
 _MODULES = frozenset(
-    "cli figures models publish replies retrieval runs sources stats text units judging".split()
+    [
+        "cli",
+        "figures",
+        "models",
+        "publish",
+        "replies",
+        "retrieval",
+        "runs",
+        "sources",
+        "stats",
+        "text",
+        "units",
+        "judging",
+    ]
 )
 
 

@@ -272,7 +272,12 @@ def _doctor(_: argparse.Namespace) -> int:
         except OSError as error:
             say(False, f"cannot write {places.shown(folder)}", error.strerror or str(error))
     key = "OPENAI_API_KEY" in os.environ
-    say(key, "OPENAI_API_KEY is set" if key else "OPENAI_API_KEY is not set", "only needed for openai/ models", needed=False)
+    say(
+        key,
+        "OPENAI_API_KEY is set" if key else "OPENAI_API_KEY is not set",
+        "only needed for openai/ models",
+        needed=False,
+    )
     return 1 if problems else 0
 
 

@@ -1,9 +1,10 @@
-"""Every plot of the notebooks: a table goes in, `(figure, table)` comes out, the table being what the figure shows, row by row.
+"""Every plot of the notebooks: a table goes in, `(figure, table)` comes out, the table being what the figure shows, row
+by row.
 
-Figures are plain matplotlib `Figure` objects, made without pyplot, so that none stays open and no global setting changes.
-Colours are those of Okabe and Ito (2008), which people with any colour vision can tell apart; each meaning has a colour of its
-own, and a label too. `describe` gives the text for readers who cannot see the figure, built from its numbers; `show`, `png` and
-`svg` put it on a page or into files.
+Figures are plain matplotlib `Figure` objects, made without pyplot, so that none stays open and no global setting
+changes. Colours are those of Okabe and Ito (2008), which people with any colour vision can tell apart; each meaning has
+a colour of its own, and a label too. `describe` gives the text for readers who cannot see the figure, built from its
+numbers; `show`, `png` and `svg` put it on a page or into files.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from factlab.stats import Estimate
 
-BLUE, ORANGE, GREEN, YELLOW, GREY, INK = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#9A9A9A", "#333333"
+BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#9A9A9A", "#333333"
 VERDICTS = {"true": BLUE, "false": ORANGE, "unknown": "#BBBBBB", "unparsable": "#666666"}
 SMALL = 10  # groups with fewer items are drawn hollow
 _WIDTH = 7.5  # inches
@@ -77,10 +78,8 @@ def svg(figure: Figure) -> bytes:
 
 
 def _saved(figure: Figure, kind: str, metadata: Mapping[str, Any], **settings: Any) -> bytes:
-    import matplotlib
-
     out = io.BytesIO()
-    with matplotlib.rc_context(_STYLE):
+    with _style():
         figure.savefig(out, format=kind, metadata=metadata, facecolor="white", **settings)
     return out.getvalue()
 
@@ -96,7 +95,8 @@ def show(figure: Figure, caption: str = "") -> None:
 
     Notes
     -----
-    The picture is exactly what `png` returns; the description is in the output's metadata, where nbconvert looks for it.
+    The picture is exactly what `png` returns; the description is in the output's metadata, where nbconvert looks for
+    it.
     """
     from IPython.display import display
 
@@ -141,7 +141,8 @@ def score_by_category(
     Returns
     -------
     (Figure, DataFrame)
-        The table sorted as drawn, top first: those without a score, which say `not scored`, last.
+        The table sorted as drawn, top first: those without a score, which say `not scored` (and why, where the table
+        has a column `reason`), last.
     """
     rows = _rows(table, [value, low, high, n, label]).sort_values(
         value, ascending=False, na_position="last", kind="stable"
@@ -149,7 +150,12 @@ def score_by_category(
     rows = rows.reset_index(drop=True)
     scores, lows, highs = (_floats(rows[column]) for column in (value, low, high))
     counts = _floats(rows[n])
-    names = [textwrap.fill(str(one), 34) for one in rows[label]]
+    if (outside := np.flatnonzero((scores < 0) | (scores > 1))).size:
+        where = f"{label} {rows[label][outside[0]]!r}"
+        raise ValueError(f"score_by_category, {where}: {value} is {scores[outside[0]]:g}, expected a share from 0 to 1")
+    level = f"{100 * float(rows['level'][0]):.3g} % " if "level" in rows.columns and len(rows) else "95 % "
+    reasons = rows["reason"].fillna("").tolist() if "reason" in rows.columns else [""] * len(rows)
+    names = [_wrapped(one, 34) for one in rows[label]]
     lines = [one.count("\n") + 1 for one in names]
     centres = _centres(lines)
     with _style():
@@ -157,7 +163,7 @@ def score_by_category(
         if overall is not None and overall.value is not None:
             if overall.low is not None:
                 axes.axvspan(overall.low, overall.high, color=BLUE, alpha=0.13, lw=0)
-            axes.axvline(overall.value, color=BLUE, lw=1.2)
+            axes.axvline(overall.value, color=BLUE, lw=1.2, clip_on=False)
             axes.annotate(
                 f"all {unit} {overall.value:.2f}",
                 (overall.value, 1),
@@ -169,21 +175,22 @@ def score_by_category(
             )
         for i, centre in enumerate(centres):
             if math.isnan(scores[i]):
-                axes.text(0.01, centre, "not scored", va="center", style="italic", color="#6B6B6B")
+                said = f"not scored: {reasons[i]}" if reasons[i] else "not scored"
+                axes.text(0.01, centre, said, va="center", style="italic", color="#6B6B6B")
                 continue
             if not math.isnan(lows[i]):
                 axes.plot([lows[i], highs[i]], [centre, centre], color=INK, lw=1.4, solid_capstyle="butt", zorder=2)
             face = "white" if counts[i] < small else INK
             axes.plot(scores[i], centre, "o", ms=6, mfc=face, mec=INK, mew=1.3, zorder=3, clip_on=False)
-            _right(axes, f"{scores[i]:.2f}", 1.13, centre)
+            _right(axes, f"{scores[i]:.2f}", 44, centre)
         for i, centre in enumerate(centres):
-            _right(axes, _count(counts[i]), 1.24, centre)
+            _right(axes, _count(counts[i]), 84, centre)
         if len(rows):
-            for text, x in (("score", 1.13), ("n", 1.24)):
-                axes.annotate(
-                    text, (x, 1), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points", ha="right"
-                )
-        _share_axis(axes, f"{name} (0 to 1; dot and 95 % interval)" if len(rows) else name)
+            _head(axes, "score", 44)
+            _head(axes, "n", 84)
+        else:
+            _nothing(axes, "no categories")
+        _share_axis(axes, f"{name} (0 to 1) with {level}interval" if len(rows) else name)
         _names(axes, centres, names)
         axes.set_ylim(*_limits(centres, lines))
         hollow = int(((counts < small) & ~np.isnan(scores)).sum())
@@ -236,7 +243,7 @@ def units_per_answer(
     with _style():
         figure, axes = _empty(figsize or (_WIDTH, 3.2))
         axes.bar(lows - 0.5, heights, width=width, align="edge", color=BLUE, edgecolor="white", lw=0.6)
-        axes.set_xlim(-0.5 if top else -1.5, max(lows[-1] + width - 0.5, 1.5))
+        axes.set_xlim(-0.5, max(lows[-1] + width - 0.5, 9.5))
         axes.set_ylim(0, max(heights.max() * 1.12, 1))
         _whole(axes.xaxis)
         _whole(axes.yaxis)
@@ -257,7 +264,7 @@ def units_per_answer(
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85},
             )
         else:
-            axes.text(0.5, 0.5, "no answers", transform=axes.transAxes, ha="center", style="italic")
+            _nothing(axes, "no answers")
         note = f"n = {len(known):,} {'answer' if len(known) == 1 else 'answers'}"
         axes.set_title(f"{note}; {missing:,} more without a count" if missing else note, loc="right", fontsize=10)
     alt = f"Histogram of {unit} in an answer, {note}."
@@ -287,8 +294,8 @@ def outcomes(
     Parameters
     ----------
     funnel : DataFrame
-        What `units.funnel` returns, or any table with columns `stage` (or `step`), n (left), left_out (since the step before)
-        and, optionally, `why`.
+        What `units.funnel` returns, or any table with columns `stage` (or `step`), n (left), left_out (since the step
+        before) and, optionally, `why`.
     unit : str
         What is counted.
     figsize : (float, float), optional
@@ -306,7 +313,7 @@ def outcomes(
     rows = rows[["stage", "n", "left_out", "why"]]
     left, lost = _floats(rows["n"]), np.nan_to_num(_floats(rows["left_out"]))
     asked = left[0] if len(left) else 0
-    names = [textwrap.fill(str(one), 30) for one in rows["stage"]]
+    names = [_wrapped(one, 30) for one in rows["stage"]]
     centres = np.arange(len(rows))
     with _style():
         figure, axes = _empty(figsize or (_WIDTH, 0.9 + 0.36 * max(1, len(rows))))
@@ -328,7 +335,7 @@ def outcomes(
         axes.spines[["bottom"]].set_visible(False)
         _names(axes, centres, names)
         axes.set_ylim(*_limits(centres, [1] * len(rows)))
-        axes.set_title(f"{unit} left at each step (share of asked) and −left out", loc="left", fontsize=10)
+        axes.set_title(f"{unit} left (share of those asked) and lost at each step", loc="left", fontsize=10)
     parts = [f"{rows['stage'][0]} {asked:,.0f}"] if len(rows) else ["no steps"]
     for i in range(1, len(rows)):
         why = f" ({rows['why'][i]})" if rows["why"][i] else ""
@@ -344,8 +351,8 @@ def verdict_shares(
     Parameters
     ----------
     table : DataFrame
-        One row a group: `label`, and the number of verdicts in each of the columns true, false, unknown, unparsable (an absent
-        column counts as none).
+        One row a group: `label`, and the number of verdicts in each of the columns true, false, unknown, unparsable (an
+        absent column counts as none).
     label : str
         Column of the groups.
     unit : str
@@ -356,7 +363,8 @@ def verdict_shares(
     Returns
     -------
     (Figure, DataFrame)
-        label, the four counts, n, and the shares as share_true and so on (0..1, missing where n is 0), as drawn, top first.
+        label, the four counts, n, and the shares as share_true and so on (0..1, missing where n is 0), as drawn, top
+        first.
     """
     rows = _rows(table, [label]).reset_index(drop=True)
     for verdict in VERDICTS:
@@ -368,7 +376,7 @@ def verdict_shares(
     shares = rows[list(VERDICTS)].to_numpy(float) / np.where(rows["n"] > 0, rows["n"], np.nan)[:, None]
     for j, verdict in enumerate(VERDICTS):
         rows[f"share_{verdict}"] = _floats_or_missing(shares[:, j])
-    names = [textwrap.fill(str(one), 34) for one in rows[label]]
+    names = [_wrapped(one, 34) for one in rows[label]]
     lines = [one.count("\n") + 1 for one in names]
     centres = _centres(lines)
     with _style():
@@ -378,17 +386,17 @@ def verdict_shares(
             width = np.nan_to_num(shares[:, j])
             axes.barh(centres, width, left=start, height=0.7, color=colour, edgecolor="white", lw=0.8, label=verdict)
             for i in np.flatnonzero(width >= 0.06):
-                ink = "black" if verdict == "unknown" else "white"
+                ink = "white" if verdict in ("true", "unparsable") else "black"  # the higher contrast
                 axes.text(start[i] + width[i] / 2, centres[i], _percent(width[i]), ha="center", va="center", color=ink)
             start = start + width
         for i, centre in enumerate(centres):
             if rows["n"][i] == 0:
                 axes.text(0.01, centre, f"no {unit}", va="center", style="italic", color="#6B6B6B")
-            _right(axes, f"{rows['n'][i]:,}", 1.11, centre)
+            _right(axes, f"{rows['n'][i]:,}", 44, centre)
         if len(rows):
-            axes.annotate(
-                "n", (1.11, 1), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points", ha="right"
-            )
+            _head(axes, "n", 44)
+        else:
+            _nothing(axes, "no groups")
         _share_axis(axes, f"share of {unit}")
         _names(axes, centres, names)
         axes.set_ylim(*_limits(centres, lines))
@@ -437,8 +445,8 @@ def score_against_length(
     Returns
     -------
     (Figure, DataFrame)
-        One row a dot: length, precision, answers (how many lie there; its area). Answers without a precision or a length are
-        left out, and the figure says how many.
+        One row a dot: length, precision, answers (how many lie there; its area). Answers without a precision or a
+        length are left out, and the figure says how many.
 
     Notes
     -----
@@ -467,9 +475,9 @@ def score_against_length(
     missing = f", {left_out:,} not scored" if left_out else ""
     with _style():
         figure, axes = _empty(figsize or (5.6, 3.6))
-        axes.scatter(
-            shown["length"], shown["precision"], s=22 * shown["answers"], color=BLUE, alpha=0.55, lw=0, clip_on=False
-        )
+        most = int(shown["answers"].max()) if len(shown) else 1
+        area = np.maximum(shown["answers"].to_numpy(float) * min(22, 420 / most), 6)
+        axes.scatter(shown["length"], shown["precision"], s=area, color=BLUE, alpha=0.6, lw=0, clip_on=False)
         axes.set_ylim(-0.04, 1.04)
         axes.set_xlim(0, max(x.max() * 1.05, 1) if len(x) else 1)
         if len(x) and (x % 1 == 0).all():
@@ -477,10 +485,10 @@ def score_against_length(
         axes.set_xlabel(f"length of the answer ({unit})")
         axes.set_ylabel("factual precision (0 to 1)")
         if not len(x):
-            axes.text(0.5, 0.5, "no scored answers", transform=axes.transAxes, ha="center", style="italic")
+            _nothing(axes, "no scored answers")
         axes.set_title(f"{n}{missing}{said}", loc="left", fontsize=10)
-        if len(shown) and shown["answers"].max() > 1:
-            _note(axes, "larger dots: several answers")
+        if most > 1:
+            _note(axes, f"dot area: answers at one point, up to {most:,}")
     alt = f"Scatter plot of factual precision against the length of the answer in {unit}, {n}{missing}{said}."
     return _described(figure, alt), shown
 
@@ -489,9 +497,10 @@ def score_against_length(
 
 
 def _style() -> Any:
-    import matplotlib
+    """Our settings on top of matplotlib's own, whatever the caller has set; put back at the end of the block."""
+    from matplotlib import style
 
-    return matplotlib.rc_context(_STYLE)
+    return style.context(["default", _STYLE])
 
 
 def _empty(figsize: tuple[float, float]) -> tuple[Figure, Axes]:
@@ -545,13 +554,32 @@ def _names(axes: Axes, centres: np.ndarray, names: Sequence[str]) -> None:
     axes.set_yticks(centres, names)
     for tick in axes.get_yticklabels():
         tick.set_parse_math(False)  # a dollar sign in a name is a dollar sign
-        tick.set_linespacing(0.95)
+        tick.set_linespacing(1.0)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
 
-def _right(axes: Axes, text: str, x: float, y: float) -> None:
-    axes.text(x, y, text, transform=axes.get_yaxis_transform(), ha="right", va="center")
+def _right(axes: Axes, text: str, points: float, y: float) -> None:
+    """A number beside a row, right-aligned so many points to the right of the axes."""
+    at = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
+    axes.annotate(text, (1, y), xytext=(points, 0), ha="right", va="center", **at)
+
+
+def _head(axes: Axes, text: str, points: float) -> None:
+    """The heading of a column of such numbers."""
+    axes.annotate(text, (1, 1), xycoords="axes fraction", xytext=(points, 3), textcoords="offset points", ha="right")
+
+
+def _nothing(axes: Axes, text: str) -> None:
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", style="italic")
+
+
+def _wrapped(name: Any, width: int = 34) -> str:
+    """A name on as few lines as its length needs, the lines of about one length."""
+    words, longest = {"break_on_hyphens": False}, max([8, *map(len, str(name).split())])
+    lines = textwrap.wrap(str(name), width, **words)
+    even = (textwrap.wrap(str(name), narrower, **words) for narrower in range(longest, width))
+    return "\n".join(next((found for found in even if len(found) <= len(lines)), lines))
 
 
 def _share_axis(axes: Axes, name: str) -> None:
@@ -564,7 +592,7 @@ def _share_axis(axes: Axes, name: str) -> None:
 def _whole(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
 
 
 def _note(axes: Axes, text: str) -> None:
@@ -582,7 +610,8 @@ def _note(axes: Axes, text: str) -> None:
 
 
 def _interval(value: float, low: float, high: float) -> str:
-    return f"{value:.2f}" if math.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    numbers = [f"{round(number, 2) + 0.0:.2f}" for number in (value, low, high)]  # + 0.0: no minus before a zero
+    return numbers[0] if math.isnan(low) else f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
 
 
 def _percent(share: float) -> str:

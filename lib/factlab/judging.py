@@ -66,7 +66,7 @@ class Audit:
     specificity: Estimate
     kappa: Estimate
     auroc: Estimate
-    shares: Mapping[str, float]
+    shares: Mapping[str, float] = field(hash=False)
     base: float | None
     commoner: str
     usable: bool
@@ -82,14 +82,15 @@ class Audit:
         """The audit in one line, to stand beside a score."""
         if self.n == 0:
             return f"Judge audit: there were no labelled claims, so nothing is known about {self.judge}."
-        left = f"; {self.n - self.answered} of {self.n} it left open" if self.answered < self.n else ""
+        left = f"; it left {self.n - self.answered} of {self.n} open" if self.answered < self.n else ""
         if self.answered == 0:
             return f"Judge audit: {self.judge} judged none of {self.n} labelled claims: {_DEMONSTRATION}."
         right = round(self.accuracy.value * self.answered)
-        said = f"Judge audit: {self.judge} got {right} of {self.answered} labelled claims right ({_numbers(self.accuracy)})"
-        said += left
+        said = f"Judge audit: {self.judge} got {right} of {self.answered} labelled claims right"
+        said += f" ({_numbers(self.accuracy)}){left}"
         if self.one_answer:
-            said += f'; it said "{self.one_answer}" to {_percent(self.shares[self.one_answer])} of them'
+            of = "of them" if self.answered == self.n else f"of all {self.n}"
+            said += f'; it said "{self.one_answer}" to {_percent(self.shares[self.one_answer])} {of}'
         if not self.usable:
             return f"{said}: {self.reason}, so {_DEMONSTRATION}."
         parts = [
@@ -159,10 +160,10 @@ def audit(
 
     Notes
     -----
-    A claim that the judge left open (unknown, unparsable) is no error of the judge: it is left out of accuracy, sensitivity
-    and specificity and counted there, as DAHL leaves out responses with unknown units. Intervals: `stats.estimate`
-    (Wilson's without clusters), `stats.agreement`, and for the AUROC DeLong, DeLong and Clarke-Pearson (1988, Biometrics
-    44:837) on the logit scale, with the clustered variance of Obuchowski (1997, Biometrics 53:567).
+    A claim that the judge left open (unknown, unparsable) is no error of the judge: it is left out of accuracy,
+    sensitivity and specificity and counted there, as DAHL leaves out responses with unknown units. Intervals:
+    `stats.estimate` (Wilson's without clusters), `stats.agreement`, and for the AUROC DeLong, DeLong and Clarke-Pearson
+    (1988, Biometrics 44:837) on the logit scale, with the clustered variance of Obuchowski (1997, Biometrics 53:567).
     """
     truth = _answers(labels, "labels", {"true", "false"})
     said = _answers(verdicts, "verdicts", set(ANSWERS))
@@ -215,7 +216,7 @@ def _reason(n: int, answered: int, accuracy: Estimate, base: float | None, commo
     if answered == 0:
         return "no labelled claim was judged" if n else "no labelled claims"
     if 2 * answered < n:
-        return "it left more than half of them open"
+        return "more than half of the claims were left open"
     if base == 1:
         return f'all of these are {commoner}, which always saying "{commoner}" would get right'
     if accuracy.value <= base:
@@ -230,7 +231,7 @@ def _reason(n: int, answered: int, accuracy: Estimate, base: float | None, commo
 def _missing(value: Any) -> bool:
     import pandas as pd
 
-    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+    return value is None or value is pd.NA or value != value  # NaN of any kind differs from itself
 
 
 def _answers(values: Sequence[Any], name: str, known: set[str]) -> np.ndarray:
@@ -277,7 +278,8 @@ def _auroc(
 
     from scipy.stats import norm, rankdata
 
-    # Share of the other class below each item (ties half): DeLong's structural components, from ranks (Sun and Xu 2014).
+    # Share of the other class below each item (ties half): DeLong's structural components, from ranks (Sun and Xu
+    # 2014).
     ranks = rankdata(p)
     above = np.empty(len(p))
     above[positive] = (ranks[positive] - rankdata(p[positive])) / k

@@ -83,7 +83,9 @@ def writing(path: Path) -> Iterator[None]:
             errno.ENOTDIR: "one of the folders above it is a file: choose another folder",
             errno.EEXIST: "a file of that name stands where a folder is needed: move it away",
         }.get(error.errno, str(error))
-        raise PlaceError(error.errno, f"cannot write {shown(path)}: {why}. What was finished before is kept.") from error
+        raise PlaceError(
+            error.errno, f"cannot write {shown(path)}: {why}. What was finished before is kept."
+        ) from error
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:

@@ -1,8 +1,8 @@
 """Evidence for a judge: texts cut into passages, and the passages that share words with a claim.
 
-DAHL's checker (section 3.3, Step 2) judges units from memory; with passages of the source article it can be shown what it
-judges by. Texts or articles go in, passages with their offsets and sha256 come out; `Bm25` ranks them for a query. No model
-and no network is involved.
+DAHL's checker (section 3.3, Step 2) judges units from memory; with passages of the source article it can be shown what
+it judges by. Texts or articles go in, passages with their offsets and sha256 come out; `Bm25` ranks them for a query.
+No model and no network is involved.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def chunks(text: str, size: int = 1200, overlap: int = 200, sentences: bool = Fa
     overlap : int
         Characters that a piece repeats of the one before; 0 <= overlap < size.
     sentences : bool
-        False: pieces of exactly `size` characters, but for the last, wherever that cuts. True: whole sentences, as many as
-        fit, of which the last ones that fit into `overlap` are repeated; only a sentence longer than `size` is cut.
+        False: pieces of exactly `size` characters, but for the last, wherever that cuts. True: whole sentences, as many
+        as fit, of which the last ones that fit into `overlap` are repeated; only a sentence longer than `size` is cut.
 
     Returns
     -------
     DataFrame
-        In order: start, end (character offsets: ``text[start:end]`` is the piece), text, sha256 (of the piece as UTF-8).
-        Every character that is not white space is in a piece; pieces of white space alone are left out.
+        In order: start, end (character offsets: ``text[start:end]`` is the piece), text, sha256 (of the piece as
+        UTF-8). Every character that is not white space is in a piece; pieces of white space alone are left out.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _by_sentence(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
 
 
 def _sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Offsets of the sentences, without white space at their ends; what lies between (a list's marker) goes with the next.
+    """Offsets of the sentences, without white space at their ends; a list's marker goes with the sentence after it.
 
     `text.sentences` folds white space and drops markers, so each sentence is looked up again, word by word; one that is
     not found whole is joined to the next.
@@ -133,9 +133,9 @@ def passages(
     Returns
     -------
     DataFrame
-        In reading order: article (its PMC id, else its DOI, PubMed id, file name or title), title, section (headings from
-        the outermost inwards, with " > " between; empty for text below no heading), start, end (offsets in that section's
-        text), text, sha256.
+        In reading order: article (its PMC id, else its DOI, PubMed id, file name or title), title, section (headings
+        from the outermost inwards, with " > " between; empty for text below no heading), start, end (offsets in that
+        section's text), text, sha256.
     """
     import pandas as pd
 
@@ -161,8 +161,8 @@ _NAMES = ["article", "title", "section"]
 class Bm25:
     """Rank passages by the words they share with a query, rare words counting more.
 
-    Robertson's BM25 in the variant of Lucene (k1 = 1.5, b = 0.75), from the package bm25s. Words are compared in the form
-    of `text.fold`, without English stop words and without stemming; single letters and digits count ("vitamin C").
+    Robertson's BM25 in the variant of Lucene (k1 = 1.5, b = 0.75), from the package bm25s. Words are compared in the
+    form of `text.fold`, without English stop words and without stemming; single letters and digits count ("vitamin C").
 
     Parameters
     ----------
@@ -188,6 +188,7 @@ class Bm25:
             passages = passages["text"]
         listed = _strings(passages, "passages")
         self.n = len(listed)
+        self.texts = listed
         tokens = _words(listed)
         self._index = None
         if any(tokens):
@@ -212,9 +213,10 @@ class Bm25:
         Returns
         -------
         DataFrame
-            query (its number in `queries`, from 0), rank (from 1), passage (its row number in the passages, from 0), score
-            (> 0, higher is nearer; comparable within a query only). Equal scores keep the order of the passages. A passage
-            that shares no word with the query is not returned, so a query may have fewer than k rows, or none.
+            query (its number in `queries`, from 0), rank (from 1), passage (its row number in the passages, from 0),
+            score (> 0, higher is nearer; comparable within a query only). Equal scores keep the order of the passages.
+            A passage that shares no word with the query is not returned, so a query may have fewer than k rows, or
+            none.
 
         Raises
         ------

@@ -40,7 +40,9 @@ def __getattr__(name: str):
     raise AttributeError(f"module 'factlab.models' has no attribute {name!r}")
 
 
-def load(name: str, *, table: Any = None, mode: str = "cache", cache: Cache | Path | str | None = None, **options: Any) -> Model:
+def load(
+    name: str, *, table: Any = None, mode: str = "cache", cache: Cache | Path | str | None = None, **options: Any
+) -> Model:
     """A model by name; nothing heavy is loaded and nothing is sent until the first reply is needed.
 
     Parameters
@@ -84,10 +86,19 @@ def load(name: str, *, table: Any = None, mode: str = "cache", cache: Cache | Pa
         served, base_url = providers.split_name(name)
         backend = http.OpenAI(served, base_url=base_url, **options)
     else:
-        known = ["local/smollm2", "recorded", "reference", "hf/<id or folder>", "openai/<model>", "openai/<model>@<base url>"]
+        known = [
+            "local/smollm2",
+            "recorded",
+            "reference",
+            "hf/<id or folder>",
+            "openai/<model>",
+            "openai/<model>@<base url>",
+        ]
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         raise ModelError(
-            f"no model called {name!r}" + (f"; did you mean {near[0]}?" if near else ".") + f" Names are {', '.join(known)}"
+            f"no model called {name!r}"
+            + (f"; did you mean {near[0]}?" if near else ".")
+            + f" Names are {', '.join(known)}"
         )
     return Model(name, backend, mode=mode, cache=cache)
 
@@ -108,7 +119,9 @@ def table(replies: Sequence[Reply]):
         return ""
 
     columns = ["response", "finish_reason", "prompt_tokens", "completion_tokens", "cached", "model", "error", "status"]
-    rows = [(r.text, r.finish, r.prompt_tokens, r.completion_tokens, r.cached, r.model, r.error, status(r)) for r in replies]
+    rows = [
+        (r.text, r.finish, r.prompt_tokens, r.completion_tokens, r.cached, r.model, r.error, status(r)) for r in replies
+    ]
     return pd.DataFrame(rows, columns=columns).astype({"prompt_tokens": "Int64", "completion_tokens": "Int64"})
 
 
@@ -256,7 +269,11 @@ class Model:
         head = ({"role": "system", "content": system},) if system is not None else ()
         asked = [*prompts, baseline] if baseline is not None and scored else list(prompts)
         calls = [
-            Call(messages=(*head, {"role": "user", "content": p}), params=params, about=about[i] if about and i < len(about) else None)
+            Call(
+                messages=(*head, {"role": "user", "content": p}),
+                params=params,
+                about=about[i] if about and i < len(about) else None,
+            )
             for i, p in enumerate(asked)
         ]
         replies = self._ask(calls, progress, max_cost_usd)
@@ -268,15 +285,16 @@ class Model:
         from factlab.models import providers
 
         params = _params(0.0, 1.0, max_tokens, None, 0)
-        calls = [Call(messages=({"role": "user", "content": p},), params=params, sample=s) for p in prompts for s in range(samples)]
+        calls = [
+            Call(messages=({"role": "user", "content": p},), params=params, sample=s)
+            for p in prompts
+            for s in range(samples)
+        ]
         return providers.estimate_cost(calls, self.name)
 
     def _ask(self, calls: list[Call], progress: bool, max_cost_usd: float | None) -> list[Reply]:
         identity = self.backend.identity()
-        if self.cache is None:
-            keys = [str(i) for i in range(len(calls))]
-        else:
-            keys = [key(identity, call) for call in calls]
+        keys = [str(i) if self.cache is None else key(identity, call) for i, call in enumerate(calls)]
         found: dict[str, Reply] = {}
         if self.cache is not None and self.mode != "live":
             found = self.cache.get_many(list(dict.fromkeys(keys)))

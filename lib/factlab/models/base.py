@@ -83,7 +83,10 @@ class Call:
 
     def content(self) -> dict[str, Any]:
         """What decides the reply, as plain JSON: the model's part of the cache key."""
-        body: dict[str, Any] = {"sample": self.sample, "params": {k: v for k, v in self.params.items() if v is not None}}
+        body: dict[str, Any] = {
+            "sample": self.sample,
+            "params": {k: v for k, v in self.params.items() if v is not None},
+        }
         if self.messages is not None:
             body["messages"] = [dict(m) for m in self.messages]
         else:

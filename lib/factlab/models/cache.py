@@ -74,7 +74,9 @@ class Cache:
         where = "the reply cache" if self.path is None else f"the reply cache {places.shown(self.path)}"
         code = getattr(error, "sqlite_errorname", "") or ""
         if "FULL" in code or "IOERR" in code:
-            return f"cannot write {where}: the disk is full or failing. Free some space; replies received before are kept."
+            return (
+                f"cannot write {where}: the disk is full or failing. Free some space; replies received before are kept."
+            )
         if "READONLY" in code or "CANTOPEN" in code or "PERM" in code:
             return f"cannot open {where} for writing: check the folder's owner and mode, or choose another folder."
         if "NOTADB" in code or "CORRUPT" in code:

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from factlab import places
-from factlab.models import weights
 from factlab.models.base import Call, ModelError, Reply
 
 PREFIX_PAYS = 24  # shared tokens from which reading them once is worth the copy
@@ -60,7 +59,9 @@ def machine() -> dict[str, str]:
         version = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
         return {"device": "cpu", "dtype": "float32"}
-    mark = f"{platform.node()}-{platform.machine()}-{version}-{'gpu' if Path('/proc/driver/nvidia').exists() else 'cpu'}"
+    mark = (
+        f"{platform.node()}-{platform.machine()}-{version}-{'gpu' if Path('/proc/driver/nvidia').exists() else 'cpu'}"
+    )
     note = places.user_cache() / f"machine-{hashlib.sha256(mark.encode()).hexdigest()[:12]}.json"
     try:
         known = json.loads(note.read_text())
@@ -199,9 +200,15 @@ class Local:
                 params = calls[members[0]].params
                 members.sort(key=lambda i: len(tokens[i][1]), reverse=True)  # the largest first: memory shows at once
                 work = self._choose if "labels" in params else self._generate
-                extra = max(len(x) for x in self._label_tokens(params["labels"])) if "labels" in params else int(params["max_tokens"])
+                extra = (
+                    max(len(x) for x in self._label_tokens(params["labels"]))
+                    if "labels" in params
+                    else int(params["max_tokens"])
+                )
                 for batch in self._batches(members, tokens, extra):
-                    for i, reply in zip(batch, work([calls[i] for i in batch], [tokens[i] for i in batch]), strict=True):
+                    for i, reply in zip(
+                        batch, work([calls[i] for i in batch], [tokens[i] for i in batch]), strict=True
+                    ):
                         on_reply(i, reply)
 
     def _batches(self, members: list[int], tokens: dict[int, tuple[str, list[int]]], extra: int) -> list[list[int]]:
@@ -246,7 +253,9 @@ class Local:
         pad = self._tokenizer.pad_token_id
         longest = max(map(len, rows))
         # [shared prefix][padding][own part]: positions are counted from the mask, so the gap is not seen.
-        ids = torch.tensor([r[:shared] + [pad] * (longest - len(r)) + r[shared:] for r in rows], device=self._model.device)
+        ids = torch.tensor(
+            [r[:shared] + [pad] * (longest - len(r)) + r[shared:] for r in rows], device=self._model.device
+        )
         mask = torch.tensor(
             [[1] * shared + [0] * (longest - len(r)) + [1] * (len(r) - shared) for r in rows], device=self._model.device
         )
@@ -257,7 +266,9 @@ class Local:
         stops = [params["stop"]] if isinstance(params.get("stop"), str) else list(params.get("stop") or [])
         processors = transformers.LogitsProcessorList()
         if params["temperature"] > 0:
-            streams = [noise(int(params.get("seed") or 0), t, c.sample) for c, (t, _) in zip(calls, tokens, strict=True)]
+            streams = [
+                noise(int(params.get("seed") or 0), t, c.sample) for c, (t, _) in zip(calls, tokens, strict=True)
+            ]
             processors.append(_keyed_sampler(streams, params["temperature"], params["top_p"]))
         criteria = transformers.StoppingCriteriaList([_stop_strings(self._tokenizer, stops, longest)] if stops else [])
         out = self._model.generate(

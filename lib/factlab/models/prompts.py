@@ -83,7 +83,9 @@ def load(name: str) -> Prompt:
     own = places.resolve(name)
     path = own if own.suffix == ".md" and own.is_file() else Path(__file__).parents[1] / "prompts" / f"{name}.md"
     if not path.is_file():
-        shipped = sorted(p.relative_to(path.parents[1]).with_suffix("").as_posix() for p in path.parents[1].rglob("*.md"))
+        shipped = sorted(
+            p.relative_to(path.parents[1]).with_suffix("").as_posix() for p in path.parents[1].rglob("*.md")
+        )
         raise ModelError(f"no prompt called {name!r}; there are {', '.join(shipped)}, or name a .md file of your own")
     raw = path.read_bytes()
     text = raw.decode("utf-8").replace("\r\n", "\n")

@@ -51,12 +51,12 @@ def split(answers: Sequence[str], splitter: Model | str, max_tokens: int = 1024,
     """
     import pandas as pd
 
-    from factlab import clauses, units
+    from factlab import units
 
     if splitter == "rules":
         rows: list[tuple[list[str], str, str | None]] = []
         for answer in answers:
-            found = clauses.rule_units(answer)
+            found = units.rule_units(answer)
             rows.append((found, "scored" if found else "no_units", None))
         return pd.DataFrame(rows, columns=["units", "status", "error"])
     prompt = prompts.load("dahl/split")
@@ -79,7 +79,7 @@ def check(
     checker: Model,
     evidence: Bm25 | None = None,
     passages: int = 3,
-    calibrate: bool = True,
+    calibrate: bool = False,
     max_tokens: int = 16,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -112,7 +112,9 @@ def check(
 
     def fill(statement: str, found: str) -> str:
         blanks = {"statement": prompts.delimited(statement, "statement")}
-        return prompt.fill(**blanks if evidence is None else blanks | {"passages": prompts.delimited(found, "passages")})
+        return prompt.fill(
+            **blanks if evidence is None else blanks | {"passages": prompts.delimited(found, "passages")}
+        )
 
     filled = [fill(s, p) for s, p in zip(statements, shown, strict=True)]
     columns = ["verdict", "p_true", "status", "passages", "error"]
@@ -152,5 +154,5 @@ def _evidence(statements: list[str], index: Bm25 | None, k: int) -> list[str]:
     if index is None:
         return [""] * len(statements)
     found = index.search(statements, k=k)
-    joined = found.groupby("query")["text"].agg("\n\n".join)
-    return [joined.get(i, "(no passage found)") for i in range(len(statements))]
+    texts = found["passage"].map(index.texts.__getitem__).groupby(found["query"]).agg("\n\n".join)
+    return [texts.get(i, "(no passage found)") for i in range(len(statements))]

@@ -69,7 +69,9 @@ class Table:
             if "labels" in call.params:
                 text = text.strip().lower()
                 if text not in call.params["labels"]:
-                    on_reply(i, Reply(finish="error", error=f"{self._where}: {text!r} is none of {call.params['labels']}"))
+                    on_reply(
+                        i, Reply(finish="error", error=f"{self._where}: {text!r} is none of {call.params['labels']}")
+                    )
                     continue
                 logprobs = {label: 0.0 if label == text else float("-inf") for label in call.params["labels"]}
             on_reply(i, Reply(text, end, model=self.name, logprobs=logprobs))

@@ -132,5 +132,7 @@ def folder_of(name: str) -> tuple[Path, str]:
             "spelling; offline (HF_HUB_OFFLINE=1) only models already downloaded are found."
         ) from error
     if not any(found.glob("*.safetensors")):
-        raise ModelError(f"{name}: has no .safetensors weights; pickled weights are not loaded, since they can run code.")
+        raise ModelError(
+            f"{name}: has no .safetensors weights; pickled weights are not loaded, since they can run code."
+        )
     return found, found.name

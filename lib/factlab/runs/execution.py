@@ -44,7 +44,11 @@ class Outcome:
 
 
 def execute(
-    plans: Sequence[Plan], jobs: int = 1, watch: Watch | None = None, force: bool = False, executor: Executor | None = None
+    plans: Sequence[Plan],
+    jobs: int = 1,
+    watch: Watch | None = None,
+    force: bool = False,
+    executor: Executor | None = None,
 ) -> list[Outcome]:
     """Run all plans; one that fails does not stop the others.
 
@@ -186,7 +190,11 @@ def _run_step(
             if now:
                 watch(f"{plan.paper}/{plan.name}", f"{notebook.stem}: {now['what']}", now["done"], now["total"])
             if time.monotonic() - began > plan.time_limit_s:
-                answer = {"cell": None, "name": "TimeLimit", "message": f"ran longer than {plan.time_limit_s:g} s (time_limit_s)"}
+                answer = {
+                    "cell": None,
+                    "name": "TimeLimit",
+                    "message": f"ran longer than {plan.time_limit_s:g} s (time_limit_s)",
+                }
                 break
     finally:
         _end(child)

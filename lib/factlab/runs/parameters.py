@@ -71,7 +71,9 @@ class Plan:
     def for_notebook(self, notebook: Path) -> dict[str, Any]:
         """Every parameter of one notebook, resolved."""
         return {
-            name: self.parameters.get(name, p.default) for name, p in self.declared[notebook].items() if name not in _OWN
+            name: self.parameters.get(name, p.default)
+            for name, p in self.declared[notebook].items()
+            if name not in _OWN
         }
 
 
@@ -206,7 +208,9 @@ def _read_yaml(path: Path) -> Any:
     except yaml.YAMLError as error:
         raise RunError(f"{places.shown(path)} is not valid YAML: {error}") from error
     if not isinstance(raw, dict):
-        raise RunError(f"{places.shown(path)}: wants `paper`, `name`, `notebooks` and `parameters`, each on a line of its own")
+        raise RunError(
+            f"{places.shown(path)}: wants `paper`, `name`, `notebooks` and `parameters`, each on a line of its own"
+        )
     return raw
 
 

@@ -14,7 +14,18 @@ from typing import Any
 
 from factlab import places
 
-_REPORTED = ("factlab", "numpy", "pandas", "scipy", "statsmodels", "torch", "transformers", "openai", "papermill", "nbconvert")
+_REPORTED = (
+    "factlab",
+    "numpy",
+    "pandas",
+    "scipy",
+    "statsmodels",
+    "torch",
+    "transformers",
+    "openai",
+    "papermill",
+    "nbconvert",
+)
 
 
 def file_hash(path: Path) -> str:

@@ -6,7 +6,6 @@ written from the recorded sample tables, and says so in a banner.
 
 from __future__ import annotations
 
-import builtins
 import html
 import json
 import time
@@ -65,7 +64,9 @@ class Workspace:
             from factlab import sources
 
             return sources.read_table(sample)[0]
-        raise FileNotFoundError(f"no table {name!r} in {places.shown(self.folder)}: run the earlier notebooks of this run first")
+        raise FileNotFoundError(
+            f"no table {name!r} in {places.shown(self.folder)}: run the earlier notebooks of this run first"
+        )
 
     def used(self, path: str | Path) -> Path:
         """Record a data file (or folder) that the step reads, with its hash, and return its path."""
@@ -95,25 +96,24 @@ class Workspace:
         self._record["tables"][name] = file_hash(path)
         return table
 
-    def figure(self, name: str, figure: Any, table: pd.DataFrame, alt: str) -> None:
-        """Write a figure (PNG, SVG) with the table behind it (CSV) and show it with its alt text."""
-        import io
+    def figure(self, name: str, drawn: tuple[Any, pd.DataFrame], caption: str = "") -> None:
+        """Write a figure (PNG, SVG) with the table behind it (CSV), and show it with its alt text.
 
-        from IPython.display import Image, display
+        Parameters
+        ----------
+        name : file name without ending.
+        drawn : (figure, table) as every function of `figures` returns it.
+        caption : a line to stand below it.
+        """
+        from factlab import figures
 
+        figure, table = drawn
         folder = self.folder / "figures"
-        stored: dict[str, bytes] = {}
-        for kind in ("png", "svg"):
-            buffer = io.BytesIO()
-            # No date inside, so that the same numbers give the same file.
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(buffer, format=kind, dpi=160, bbox_inches="tight", metadata=metadata)
-            stored[kind] = buffer.getvalue()
-            places.write_atomic(folder / f"{name}.{kind}", stored[kind])
+        places.write_atomic(folder / f"{name}.png", figures.png(figure))
+        places.write_atomic(folder / f"{name}.svg", figures.svg(figure))
         places.write_atomic(folder / f"{name}.csv", table.to_csv(index=False))
-        self._record["figures"][name] = {"png": f"figures/{name}.png", "alt": alt}
-        width = int(figure.get_size_inches()[0] * 100)
-        display(Image(stored["png"], width=width, alt=alt), metadata={"image/png": {"alt": alt}})
+        self._record["figures"][name] = {"png": f"figures/{name}.png", "alt": figures.describe(figure)}
+        figures.show(figure, caption)
 
     def finish(
         self,
@@ -146,8 +146,7 @@ class Workspace:
         }
         path = self.folder / "metrics.json"
         try:
-            with builtins.open(path, encoding="utf-8") as f:
-                everything = json.load(f)
+            everything = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             everything = {}
         places.write_json(path, everything | {self.step: entry})

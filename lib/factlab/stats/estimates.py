@@ -1,9 +1,4 @@
-"""Estimates with intervals, comparisons, and tests that say when they cannot be made.
-
-Every score of the library is an `Estimate`: a value with its 95 % interval, the number of items and clusters behind it,
-what was left out and why, and a signature in the manner of sacrebleu (Post 2018). Comparisons come as tables. Rates are
-0..1. What is undefined carries a reason, and fewer than ten items are described, not tested.
-"""
+"""`Estimate`, a value that never travels without its interval, and how one is made from items, clusters or groups."""
 
 from __future__ import annotations
 
@@ -16,30 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from factlab import resampling
-from factlab.agreement import agreement, confusion, correlation, krippendorff_alpha, pearson_p
-from factlab.comparisons import compare, equivalence, holm, two_sample
-from factlab.resampling import FEW, is_constant, signature, table
+from factlab.stats import resampling
+from factlab.stats.resampling import FEW, is_constant, signature, table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "Estimate",
-    "agreement",
-    "compare",
-    "confusion",
-    "correlation",
-    "equivalence",
-    "estimate",
-    "estimates_by",
-    "holm",
-    "krippendorff_alpha",
-    "pearson_p",
-    "proportion",
-    "signature",
-    "two_sample",
-]
 
 
 @dataclass(frozen=True)

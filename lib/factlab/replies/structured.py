@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from factlab.cleaning import Parsed, plain, strip_reasoning, without_echo
-from factlab.refusals import is_filler, is_refusal
+from factlab.replies.cleaning import Parsed, plain, strip_reasoning, without_echo
+from factlab.replies.refusals import is_filler, is_refusal
 
 MAX_CHARS = 100_000
 _MAX_DEPTH = 60
@@ -31,7 +31,7 @@ _AS_PYTHON = {"true": "True", "false": "False", "null": "None", "undefined": "No
 
 
 def _repair(source: str) -> str:
-    """A JSON-like text as a Python literal: constants respelled, comments and trailing commas gone, strings untouched."""
+    """A JSON-like text as a Python literal: constants respelled, comments and last commas gone."""
 
     def replace(match: re.Match) -> str:
         token = match[0]
@@ -225,16 +225,22 @@ _MARK = re.compile(
     )\s*(?:\[[ xX]?\]\s*)?""",
     re.VERBOSE,
 )
-_NAMED = re.compile(r"^(?:atomic\s+)?(?:unit|fact|claim|statement|sentence|item|point)\s*#?\d{1,3}\s*[.):—–-]\s*", re.IGNORECASE)
+_NAMED = re.compile(
+    r"^(?:atomic\s+)?(?:unit|fact|claim|statement|sentence|item|point)\s*#?\d{1,3}\s*[.):—–-]\s*", re.IGNORECASE
+)
 _PREAMBLE = re.compile(
     r"^(?:(?:sure|certainly|of course|okay|ok|yes|absolutely|great)\b[^:\n]{0,12}?[,!.]?\s*)?"
-    r"(?:here(?:'s| is| are)|here you go|below (?:are|is)|the following|these are|this is (?:the|a) list|i(?:'ve| have) (?:split|broken|listed|extracted|identified)"
-    r"|(?:the )?(?:list of )?(?:atomic|independent|individual|factual|extracted)? ?(?:units?|facts?|claims?|statements?|sentences?|output|answer|result|list|breakdown)(?: are| is| of the (?:text|response|answer|passage))?(?=\s*:|\s*$))"
+    r"(?:here(?:'s| is| are)|here you go|below (?:are|is)|the following|these are|this is (?:the|a) list"
+    r"|i(?:'ve| have) (?:split|broken|listed|extracted|identified)"
+    r"|(?:the )?(?:list of )?(?:atomic|independent|individual|factual|extracted)? ?(?:units?|facts?|claims?"
+    r"|statements?|sentences?|output|answer|result|list|breakdown)(?: are| is| of the (?:text|response|answer"
+    r"|passage))?(?=\s*:|\s*$))"
     r"[^:\n]{0,160}(?::|$)\s*",
     re.IGNORECASE,
 )
 _POSTSCRIPT = re.compile(
-    r"^(?:note(?: that)?\b|total\b[^.]{0,30}:|these (?:are|atomic|units|facts|statements|sentences)\b|each (?:unit|fact|statement|sentence|of these)\b"
+    r"^(?:note(?: that)?\b|total\b[^.]{0,30}:|these (?:are|atomic|units|facts|statements|sentences)\b"
+    r"|each (?:unit|fact|statement|sentence|of these)\b"
     r"|in total\b|there are \w+ (?:atomic )?(?:units|facts|statements))",
     re.IGNORECASE,
 )
@@ -249,11 +255,17 @@ def _marked(line: str, sequential: bool) -> tuple[int, str] | None:
     if not found:
         return None
     mark = found["mark"].strip()
-    if not sequential and (re.fullmatch(r"\(?[a-zA-Z][.)]|[ivxIVX]+[.)]", mark) or re.search(r"\d(?::|\s*[-–—])$", mark)):
+    if not sequential and (
+        re.fullmatch(r"\(?[a-zA-Z][.)]|[ivxIVX]+[.)]", mark) or re.search(r"\d(?::|\s*[-–—])$", mark)
+    ):
         return None
     rest = line[found.end() :]
     second = _MARK.match(rest)
-    if second and re.match(r"[-*•–]|\(?\d", second["mark"]) and not re.search(r"\d(?::|\s*[-–—])$", second["mark"].strip()):
+    if (
+        second
+        and re.match(r"[-*•–]|\(?\d", second["mark"])
+        and not re.search(r"\d(?::|\s*[-–—])$", second["mark"].strip())
+    ):
         rest = rest[second.end() :]
     return len(found["indent"].expandtabs(4)), rest.strip()
 
@@ -285,7 +297,11 @@ def _table(lines: list[str]) -> list[str] | None:
 def _inline(line: str) -> list[str]:
     """`1. A is B. 2. C is D.` and `- A is B. - C is D.` on one line, taken apart."""
     numbers = [m for m in re.finditer(r"(?:(?<=^)|(?<=[.!?;]\s))\(?(\d{1,3})[.)]\s", line)]
-    if len(numbers) > 1 and [int(m[1]) for m in numbers] == list(range(1, len(numbers) + 1)) and not line[: numbers[0].start()].strip():
+    if (
+        len(numbers) > 1
+        and [int(m[1]) for m in numbers] == list(range(1, len(numbers) + 1))
+        and not line[: numbers[0].start()].strip()
+    ):
         ends = [m.start() for m in numbers[1:]] + [len(line)]
         return [line[m.start() : e].strip() for m, e in zip(numbers, ends, strict=True)]
     if re.match(r"\s*[-•*]\s", line):
@@ -392,10 +408,7 @@ def _lines(lines: list[str]) -> list[str]:
                 text = ""
             if not text or is_filler(text):
                 continue
-        elif is_list and _HEADING.match(line):
-            joinable = False
-            continue
-        elif _POSTSCRIPT.match(text) or is_filler(text):
+        elif is_list and _HEADING.match(line) or _POSTSCRIPT.match(text) or is_filler(text):
             joinable = False
             continue
         ended = items and _ENDED.search(plain(items[-1]))

@@ -1,53 +1,35 @@
-"""Reading what a model wrote: reasoning stripped, one label, a list, JSON, a score, a refusal.
-
-What every method of this package needs of a reply, in one place and with one vocabulary of outcomes (`Parsed.status`).
-Text goes in, a `Parsed` comes out; nothing raises on any text, and nothing is guessed: what cannot be read says so.
-The parts live in cleaning.py, refusals.py, structured.py and labels.py; the names below are the public ones.
-"""
+"""The score that a reply gives, as the last number in it that is a score and no part of the prompt's own scale."""
 
 import re
 
-from factlab.cleaning import Parsed, bare, plain, strip_reasoning, without_echo, words_with_ends
-from factlab.labels import label
-from factlab.refusals import is_filler, is_refusal
-from factlab.structured import parse_json, parse_list
-
-__all__ = [
-    "Parsed",
-    "bare",
-    "is_filler",
-    "is_refusal",
-    "label",
-    "last_number",
-    "parse_json",
-    "parse_list",
-    "plain",
-    "strip_reasoning",
-    "without_echo",
-    "words_with_ends",
-]
+from factlab.replies.cleaning import Parsed, plain, strip_reasoning, without_echo
+from factlab.replies.refusals import is_refusal
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
 # "between 1 and 5", "1-5", "from 1 to 5", "scale of 1 to 5": the scale, not a score on it.
 _SCALE = re.compile(
-    rf"\(?\b(?:(?:an? )?(?:integer|number|score|rating|value) )?(?:between|from|range(?: of)?|scale(?: of| from)?|of) {_NUMBER} ?(?:and|to|-|through) ?{_NUMBER}\b\)?"
-    rf"|[(\[] ?{_NUMBER} ?(?:-|to|,|/|\|) ?{_NUMBER}(?: ?[/|,] ?{_NUMBER})* ?[)\]]|(?<![\w.]){_NUMBER} ?(?:to|-) ?{_NUMBER} scale\b"
+    rf"\(?\b(?:(?:an? )?(?:integer|number|score|rating|value) )?(?:between|from|range(?: of)?|scale(?: of"
+    rf"| from)?|of) {_NUMBER} ?(?:and|to|-|through) ?{_NUMBER}\b\)?"
+    rf"|[(\[] ?{_NUMBER} ?(?:-|to|,|/|\|) ?{_NUMBER}(?: ?[/|,] ?{_NUMBER})* ?[)\]]|(?<![\w.]){_NUMBER} ?(?:to"
+    rf"|-) ?{_NUMBER} scale\b"
     rf"|(?<![\w./]){_NUMBER}(?: ?[/|] ?{_NUMBER}){{2,}}",
     re.IGNORECASE,
 )
 # "1 = poor", "5: excellent", "5 means", "5 being the best": what a score stands for
 _RUBRIC = re.compile(
-    rf"(?:^|(?<=[\s(,;])){_NUMBER} ?(?:=|means\b|being\b|is (?:the )?(?:best|worst|highest|lowest)|represents\b|indicates\b|stands for\b)[^\n,;.)]*",
+    rf"(?:^|(?<=[\s(,;])){_NUMBER} ?(?:=|means\b|being\b|is (?:the )?(?:best|worst|highest|lowest)|represents\b"
+    rf"|indicates\b|stands for\b)[^\n,;.)]*",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKED = re.compile(
     r"(?:\b(?:score|rating|rate|grade|answer|mark|points?|likert|result|value|evaluation|confidence|verdict)s?\b[\"']?"
-    rf"(?:[^\d\n.:=]{{0,40}}?(?:\bis\b|\bof\b|\bas\b|\bat\b|:|=|->|→)|\b) ?[\"'(\[]* ?)(?P<named>{_NUMBER})(?![\d%]|\.\d)"
+    rf"(?:[^\d\n.:=]{{0,40}}?(?:\bis\b|\bof\b|\bas\b|\bat\b|:|=|->|→)"
+    rf"|\b) ?[\"'(\[]* ?)(?P<named>{_NUMBER})(?![\d%]|\.\d)"
     rf"|(?<![\w.])(?P<over>{_NUMBER}) ?(?:/|out of) ?(?P<high>{_NUMBER})\b|^[\W_]*?(?P<alone>{_NUMBER})[\W_]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _LOOSE = re.compile(rf"(?<![\w.%/])(?:(?<=\s)|(?<=[(\"'\[])|^){_NUMBER}(?![\w%]|\.\d|/\d)", re.MULTILINE)
-_WORDS = "zero one two three four five six seven eight nine ten".split()
+_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
 def _scores(text: str, high: float) -> list[str]:

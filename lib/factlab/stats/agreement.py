@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from factlab import resampling
-from factlab.resampling import FEW, is_constant, table
+from factlab.stats import resampling
+from factlab.stats.resampling import FEW, is_constant, table
 
 if TYPE_CHECKING:
     import pandas as pd

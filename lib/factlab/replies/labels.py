@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from factlab.cleaning import Parsed, bare, plain, strip_reasoning, without_echo
-from factlab.refusals import is_refusal
-from factlab.structured import json_values
+from factlab.replies.cleaning import Parsed, bare, plain, strip_reasoning, without_echo
+from factlab.replies.refusals import is_refusal
+from factlab.replies.structured import json_values
 from factlab.text import fold
 
 _OPPOSITE = {"true": "false", "yes": "no", "correct": "incorrect", "supported": "unsupported", "right": "wrong"}
@@ -27,22 +27,25 @@ _KEYS = (
 # --- where an answer is announced ---
 
 _NAME = (
-    r"(?:final |correct |best |right |my |overall )*(?:answers?|verdict|label|conclusion|judge?ment|decision|choice|option"
+    r"(?:final |correct |best |right |my |overall )*(?:answers?|verdict|label|conclusion|judge?ment|decision"
+    r"|choice|option"
     r"|result|classification|prediction|factuality|determination|evaluation|assessment)"
 )
 _ANNOUNCED = re.compile(
-    rf"(?P<line>^\W*(?:the )?{_NAME}(?: is)? ?[\"']? ?(?::|=|->|→|-)+|[\"']{_NAME}[\"'] ?:)"
-    rf"|\b{_NAME}(?: to (?:this|the) question)?(?: is| was| would be| should be| must be|'s)"
+    rf"(?P<line>(?:^|(?<=[.!?] ))\W*(?:the )?{_NAME}(?: is)? ?[\"']? ?(?::|=|->|→|-)+|[\"']{_NAME}[\"'] ?:)"
+    rf"|\b{_NAME}:|\b{_NAME}(?: to (?:this|the) question)?(?: is| was| would be| should be| must be|'s)"
     r"(?: therefore| thus| clearly| definitely| likely| probably| most likely| option)?\b ?:?",
     re.IGNORECASE | re.MULTILINE,
 )
 _RUN_ON = re.compile(r"^\W*(?:question|q|human|user|statement|claim|input|problem|example) ?\d*:", re.I | re.MULTILINE)
 _REVISED = re.compile(
-    r"\b(?:wait|correction|on second thought|let me (?:re-?think|reconsider|correct|re-?evaluate)|i (?:was|am) (?:wrong|mistaken)"
+    r"\b(?:wait|correction|on second thought|let me (?:re-?think|reconsider|correct|re-?evaluate)|i (?:was"
+    r"|am) (?:wrong|mistaken)"
     r"|scratch that|no, actually|actually, (?:no|this|it|that|the (?:statement|claim)))\b"
 )
 _CONCLUDING = re.compile(
-    r"^\W*(?:therefore|thus|hence|so|in conclusion|overall|in summary|to sum up|finally|ultimately|in short|consequently)\b"
+    r"^\W*(?:therefore|thus|hence|so|in conclusion|overall|in summary|to sum up|finally|ultimately|in short"
+    r"|consequently)\b"
 )
 
 # --- what stands before and after a label; all meet folded text ---
@@ -54,16 +57,20 @@ _THIS = (
 )
 # Words that may stand between "is", "not" and the label without changing what is meant.
 _BETWEEN = (
-    r"(?:(?:a|an|the|be|been|considered|deemed|found|regarded|as|actually|really|indeed|therefore|thus|clearly|factually|scientifically"
-    r"|technically|medically|generally|currently|known|to|simply|just|also|still|probably|likely|most|very|in fact|at all|both|either"
+    r"(?:(?:a|an|the|be|been|considered|deemed|found|regarded|as|actually|really|indeed|therefore|thus|clearly"
+    r"|factually|scientifically"
+    r"|technically|medically|generally|currently|known|to|simply|just|also|still|probably|likely|most|very"
+    r"|in fact|at all|both|either"
     r"|certainly|definitely|absolutely|essentially|basically|overwhelmingly|well|itself|anything|said) )*"
 )
 _DEGREE = (
-    r"(?:entirely|completely|fully|wholly|totally|quite|exactly|strictly|always|necessarily|universally|precisely|perfectly"
+    r"(?:entirely|completely|fully|wholly|totally|quite|exactly|strictly|always|necessarily|universally"
+    r"|precisely|perfectly"
     r"|definitively|definitely|certainly|absolutely|100%|altogether)"
 )
 _HALF = (
-    r"(?:partially|partly|mostly|largely|somewhat|half|sort of|kind of|to some extent|in part|broadly|nearly|almost|sometimes"
+    r"(?:partially|partly|mostly|largely|somewhat|half|sort of|kind of|to some extent|in part|broadly|nearly"
+    r"|almost|sometimes"
     r"|possibly|perhaps|maybe|potentially|more or less)"
 )
 _NOT = r"(?:\bnot|n't|\bnever|\bcannot|\bno longer|\bnor|\bneither|\bhardly|\bfar from|\banything but)"
@@ -71,32 +78,55 @@ _ANY_OF = rf"(?:{_NOT[3:-1]}|{_HALF}|{_DEGREE}|may|might|could|can) "
 
 _NEGATED = re.compile(rf"{_NOT} {_BETWEEN}[\"'(]?$")
 _NOT_THOUGHT = re.compile(
-    rf"(?:(?:do|does|did|would)(?: not|n't) (?:think|believe|agree|consider|find|feel)|\b(?:i|we) (?:strongly |highly |must )*(?:disagree|doubt))(?: that)? {_THIS}"
+    rf"(?:(?:do|does|did|would)(?: not|n't) (?:think|believe|agree|consider|find|feel)|\b(?:i|we) (?:strongly "
+    rf"|highly |must )*(?:disagree|doubt))(?: that)? {_THIS}"
     rf" ?(?:{_LINK})? {_BETWEEN}[\"'(]?$"
 )
-_DOUBTED = re.compile(rf"(?:{_NOT} {_BETWEEN}{_DEGREE} {_BETWEEN}|\b{_HALF}[ -]{_BETWEEN}|\b(?:may|might|could|can) (?:well )?be {_BETWEEN})[\"'(]?$")
-_DOUBT_AFTER = re.compile(r"^[\"')]*,? (?:in part|to some extent|in some cases|only (?:if|in|when|under)|if|under (?:some|certain)|but only)\b")
-_LEFT_OPEN = re.compile(
-    r"\b(?:whether|if|(?:cannot|can't|could not|couldn't|unable to|not able to|impossible to|not possible to|not enough (?:\w+ ){0,2}to|insufficient (?:\w+ ){0,2}to"
-    r"|no (?:evidence|way|reason)(?: to)?) ?(?:confirm|verify|determine|say|tell|establish|conclude|decide|judge|assess|prove|know|believe|that))\b[^.;:,]{0,60}$"
+_DOUBTED = re.compile(
+    rf"(?:{_NOT} {_BETWEEN}{_DEGREE} {_BETWEEN}|\b{_HALF}[ -]{_BETWEEN}|\b(?:may|might|could"
+    rf"|can) (?:well )?be {_BETWEEN})[\"'(]?$"
 )
-_OF_THIS = re.compile(rf"(?:^|\W){_THIS}(?: (?:that|about|above|given|in question)\b[^.;]{{0,120}}?)? ?{_LINK}(?:n't)? (?:{_ANY_OF})*{_BETWEEN}(?:{_ANY_OF})*{_BETWEEN}[\"'(\[]?$")
+_DOUBT_AFTER = re.compile(
+    r"^[\"')]*,? (?:in part|to some extent|in some cases|only (?:if|in|when|under)|if|under (?:some|certain)"
+    r"|but only)\b"
+)
+_LEFT_OPEN = re.compile(
+    r"\b(?:whether|if|(?:cannot|can't|could not|couldn't|unable to|not able to|impossible to|not possible to"
+    r"|not enough (?:\w+ ){0,2}to|insufficient (?:\w+ ){0,2}to"
+    r"|no (?:evidence|way|reason)(?: to)?) ?(?:confirm|verify|determine|say|tell|establish|conclude|decide"
+    r"|judge|assess|prove|know|believe|that))\b[^.;:,]{0,60}$"
+)
+_OF_THIS = re.compile(
+    rf"(?:^|\W){_THIS}(?: (?:that|about|above|given"
+    rf"|in question)\b[^.;]{{0,120}}?)? ?{_LINK}(?:n't)? (?:{_ANY_OF})*{_BETWEEN}(?:{_ANY_OF})*{_BETWEEN}[\"'(\[]?$"
+)
 _PREDICATE = re.compile(rf"(?:\b{_LINK}(?:n't)?|:|=|->|→) (?:{_ANY_OF})*{_BETWEEN}(?:{_ANY_OF})*{_BETWEEN}[\"'(\[]?$")
 _CHOSEN = re.compile(
-    r"\b(?:say|choose|chose|pick|picked|select|selected|go with|going with|vote|answer|answered|opt for|lean(?:ing)? towards?|rated?|label(?:led)?|labell?ed|judged?"
-    r"|marked|mark|considered?|option|choice|letter|classif\w+)(?: (?:is|as|it|this|that|would|be|for|option|the|answer|statement))*[ :][\"'(\[]?$"
+    r"\b(?:say|choose|chose|pick|picked|select|selected|go with|going with|vote|answer|answered|opt for"
+    r"|lean(?:ing)? towards?|rated?|label(?:led)?|labell?ed|judged?"
+    r"|marked|mark|considered?|option|choice|letter|classif\w+)(?: (?:is|as|it|this|that|would|be|for|option"
+    r"|the|answer|statement))*[ :][\"'(\[]?$"
 )
 _ENDS = re.compile(
-    r"^[\"')\]]*(?: ?$| ?[.,;:!?(\[)\]–—-]|['\"]| (?:statement|claim|assertion|because|since|as|that|according|due|based|given|for|when|under"
+    r"^[\"')\]]*(?: ?$| ?[.,;:!?(\[)\]–—-]|['\"]| (?:statement|claim|assertion|because|since|as|that|according"
+    r"|due|based|given|for|when|under"
     r"|but|although|however|so|here|this|it|the|there|in this|they|these|with)\b)"
 )
-_REJECTED = re.compile(r"^[\"')\]]* (?:isn't|wasn't|(?:is|was|are|would be|seems|can be|could be)(?: \w+)? ?(?:not|incorrect|wrong|false|implausible|ruled out|unlikely|excluded))\b")
+_REJECTED = re.compile(
+    r"^[\"')\]]* (?:isn't|wasn't|(?:is|was|are|would be|seems|can be|could be)(?: \w+)? ?(?:not|incorrect|wrong"
+    r"|false|implausible|ruled out|unlikely|excluded))\b"
+)
 # "No information" and "A patient": a determiner, not an answer.
-_GOES_ON = re.compile(r"^ (?!(?:because|since|as|is|isn't|was|it|this|that|the|they|there|these|he|she|we|i|and|but|or|not|statement|seems|would|due|for|based|given|in this)\b)[a-z]")
+_GOES_ON = re.compile(
+    r"^ (?!(?:because|since|as|is|isn't|was|it|this|that|the|they|there|these|he|she|we|i|and|but|or|not"
+    r"|statement|seems|would|due|for|based|given|in this)\b)[a-z]"
+)
 # What may stand in front of an answer without saying anything of its own.
 _OPENER = re.compile(
-    r"\W*(?:(?:therefore|thus|hence|so|in conclusion|overall|in summary|finally|ultimately|consequently|i think|i believe|i'd say|i would say"
-    r"|sure|okay|ok|well|this is|it is|it's|that is|that's|definitely|absolutely|clearly|likely|probably|most likely|option|choice)\b\W*)*"
+    r"\W*(?:(?:therefore|thus|hence|so|in conclusion|overall|in summary|finally|ultimately|consequently|i think"
+    r"|i believe|i'd say|i would say"
+    r"|sure|okay|ok|well|this is|it is|it's|that is|that's|definitely|absolutely|clearly|(?:most |very "
+    r"|highly )?likely|probably|without (?:a |any )?doubt|undoubtedly|indeed|certainly|option|choice)\b\W*)*"
 )
 _JOIN = r"[\"')\]]*(?: ?(?:/|\|) ?|,? (?:or|and|nor|vs\.?|versus) |, )[\"'(\[]*"
 
@@ -111,6 +141,7 @@ class _Mention:
     where: int  # 3 said of the statement, 2 said of something or chosen, 1 leads its sentence, 0 in passing
     doubted: bool
     whole: bool  # the sentence is nothing else
+    itself: bool = True  # the label, not a synonym of it
 
 
 class _Forms:
@@ -133,6 +164,13 @@ class _Forms:
     def opposite(self, label: str) -> str | None:
         return self.of.get(_OPPOSITE.get(fold(label), ""))
 
+    def only(self, text: str) -> str | None:
+        """The label that a model repeats and says nothing else."""
+        if re.search(r"\w", self.pattern.sub(" ", text)):
+            return None
+        names = {self.of[fold(m[0])] for m in self.pattern.finditer(text)}
+        return names.pop() if len(names) == 1 else None
+
     def mentions(self, sentence: str) -> list[_Mention]:
         """The labels that one sentence names, in order; a menu ("true or false", "A/B/C/D") names none."""
         menus = []
@@ -141,9 +179,6 @@ class _Forms:
             if len({self.of[fold(m[0])] for m in names}) > 1 and not re.search(r"\bnot\b", menu[0]):
                 menus.append(menu.span())
         found = []
-        for start, _ in menus:
-            if re.search(r"\b(?:may|might|could|can) be (?:either )?$", fold(sentence[max(0, start - _NEAR) : start] + "|")[:-1]):
-                found.append(_Mention(next(iter(self.of.values())), 3, True, False))
         for match in islice(self.pattern.finditer(sentence), _MOST):
             if any(a <= match.start() < b for a, b in menus):
                 continue
@@ -167,16 +202,32 @@ class _Forms:
                 negated = True
             if " " in form or _OF_THIS.search(before):
                 where = 3
-            elif _PREDICATE.search(before) or _CHOSEN.search(before) or negated or doubted:
-                where = 2
-            elif letter and re.match(r"^[\"')\]]* (?:is|seems) (?:\w+ )?(?:correct|right|the (?:best|correct|right|answer)|true|best)", after):
-                where = 2
-            elif letter and before.endswith("(") and after.startswith(")"):
+            elif (
+                _PREDICATE.search(before)
+                or _CHOSEN.search(before)
+                or negated
+                or doubted
+                or letter
+                and re.match(
+                    r"^[\"')\]]* (?:is|seems) (?:\w+ )?(?:correct|right|the (?:best|correct|right|answer)|true|best)",
+                    after,
+                )
+                or letter
+                and before.endswith("(")
+                and after.startswith(")")
+            ):
                 where = 2
             else:
                 where = 1 if (leads or re.fullmatch(rf"\W*{_HALF}\W*", before)) and _ENDS.match(after) else 0
             if whole or where or " " in form:
-                found.append(_Mention(self.opposite(label) if negated else label, where, doubted, whole))
+                said = self.opposite(label) if negated else label
+                found.append(_Mention(said, where, doubted, whole, form == fold(label)))
+        for start, _ in menus if not found else []:
+            # "It may be true or false" is a verdict by halves, not a menu.
+            if re.search(
+                r"\b(?:may|might|could|can) be (?:either )?$", fold(sentence[max(0, start - _NEAR) : start] + "|")[:-1]
+            ):
+                found.append(_Mention(next(iter(self.of.values())), 3, True, False))
         return found
 
 
@@ -211,7 +262,11 @@ def _stance(text: str, forms: _Forms) -> _Mention | str | None:
     first = found[0] if found else []
     leading = [m for m in first[:1] if m.where == 1 or m.whole]
     # "Yes, this is false": of a yes and a plain word about the statement in one sentence, the plain word is meant.
-    plainer = [m for m in first[1:] if leading and m.where == 3 and "," in sentences[0][:8]]
+    plainer = [
+        m
+        for m in first[1:]
+        if leading and not leading[0].itself and m.itself and m.where == 3 and "," in sentences[0][:8]
+    ]
     alone = [m for ms in found for m in ms if m.whole]
     said = _agreed(plainer) or _agreed(leading + [m for m in alone if m not in leading])
     if said is not None:
@@ -230,8 +285,10 @@ def _stance(text: str, forms: _Forms) -> _Mention | str | None:
 def _announced(text: str, forms: _Forms) -> tuple[_Mention | str | None, str | None]:
     """What the last announcement ("Answer: B") that names a label says, and the text of the last one that is a line."""
     said, last_line = None, None
-    for mark in _ANNOUNCED.finditer(text):
-        segment = next((s for s in text[mark.end() :].split("\n") if re.search(r"\w", s)), "").strip(" :\"'")
+    for mark in list(_ANNOUNCED.finditer(text))[-_MOST:]:
+        segment = next(
+            (s for s in text[mark.end() : mark.end() + 2 * _NEAR].split("\n") if re.search(r"\w", s)), ""
+        ).strip(" :\"'")
         whole = forms.of.get(fold(bare(segment)))
         if whole is None and re.match(r"\W*(?:answer|verdict)\W*:", segment, re.I):
             continue  # an announcement of an announcement: the next round reads it
@@ -240,9 +297,16 @@ def _announced(text: str, forms: _Forms) -> tuple[_Mention | str | None, str | N
             opened = re.sub(r"^(?:option |choice |the )?[\"'(\[]*", "", segment, flags=re.I)
             short = [m for m in forms.mentions(opened)[:1] if m.where]
             lead = forms.pattern.match(opened)
-            if lead and not short and _ENDS.match(fold("|" + opened[lead.end() :])[1:]) and len(lead[0]) == 1:
-                short = [_Mention(forms.of[fold(lead[0])], 3, False, False)]
-            elif lead and lead[0].isupper() and re.match(r" [A-Z]", opened[lead.end() :]) and len(lead[0]) == 1:
+            if (
+                lead
+                and not short
+                and _ENDS.match(fold("|" + opened[lead.end() :])[1:])
+                and len(lead[0]) == 1
+                or lead
+                and lead[0].isupper()
+                and re.match(r" [A-Z]", opened[lead.end() :])
+                and len(lead[0]) == 1
+            ):
                 short = [_Mention(forms.of[fold(lead[0])], 3, False, False)]
             here = _agreed(short)
         if here is not None:
@@ -309,7 +373,7 @@ def label(
     A negated label counts as its opposite (`not true`, `isn't false`, `I don't think it is true`; true and false, yes
     and no, correct and incorrect, supported and unsupported) or, where it has none, not at all (`not B`). Menus (`true
     or false`, `A/B/C/D`) name nothing, nor does a label behind `whether` or `cannot confirm that`. A verdict by halves
-    (`partly true`, `might be false`, `not entirely true`) gives `doubted`; a likely one (`probably true`) counts in full.
+    (`partly true`, `might be false`, `not entirely true`) gives `doubted`; a likely one (`probably true`) counts.
 
     Parameters
     ----------
@@ -335,12 +399,16 @@ def label(
         If there are no labels, one is empty, or synonyms are given for another word.
     """
     forms = _forms(tuple(labels), tuple((k, tuple(v)) for k, v in (synonyms or {}).items()))
+    if reply and (
+        plainly := forms.of.get(fold(reply).rstrip(" ."))
+    ):  # most replies are one word; no need to look further
+        return Parsed(plainly, "scored")
     answer = strip_reasoning(reply)
     if answer.status != "scored":
         return Parsed(None, answer.status)
     text = without_echo(answer.value, prompt)
     said: _Mention | str | None = None
-    whole = forms.of.get(fold(bare(text)))
+    whole = forms.of.get(fold(bare(text))) or forms.only(text)
     whole = whole or _from_json(text, forms)
     if whole is not None:
         return Parsed(whole, "scored")

@@ -110,7 +110,9 @@ def strip_reasoning(reply: str | None) -> Parsed:
 
 # --- mark-up -----------------------------------------------------------------------------------------------------
 
-_ANSWER_TAG = re.compile(r"<\s*(/?)\s*(?:final[_ -]?)?(?:answer|verdict|label|choice|output|result|response|score)\s*>", re.I)
+_ANSWER_TAG = re.compile(
+    r"<\s*(/?)\s*(?:final[_ -]?)?(?:answer|verdict|label|choice|output|result|response|score)\s*>", re.I
+)
 _HTML = re.compile(r"</?(?:b|i|u|strong|em|p|br|span|code|pre|sub|sup|mark|div)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _TEX_TEXT = re.compile(
     r"\\(?:text(?:bf|it|tt|rm|sf|sc|normal)?|math(?:rm|bf|it|sf|tt)|operatorname|emph|underline|bm|textcolor\{\w+\})"
@@ -144,7 +146,10 @@ def plain(reply: str) -> str:
 
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}", '"': '"', "'": "'", "«": "»"}
-_LEAD = re.compile(r"^(?:the |my )?(?:final |correct |best )?(?:answer|verdict|label|response|output)\s*(?:is\s*)?[:=]?(?<=[:=s])\s+", re.I)
+_LEAD = re.compile(
+    r"^(?:the |my )?(?:final |correct |best )?(?:answer|verdict|label|response|output)\s*(?:is\s*)?[:=]?(?<=[:=s])\s+",
+    re.I,
+)
 
 
 def bare(reply: str) -> str:

@@ -1,0 +1,28 @@
+"""Estimates with intervals, comparisons, and tests that say when they cannot be made.
+
+Every score of the library is an `Estimate`: a value with its 95 % interval, the number of items and clusters behind it,
+what was left out and why, and a signature in the manner of sacrebleu (Post 2018). Comparisons come as tables. Rates are
+0..1. What is undefined carries a reason, and fewer than ten items are described, not tested.
+"""
+
+from factlab.stats.agreement import agreement, confusion, correlation, krippendorff_alpha, pearson_p
+from factlab.stats.comparisons import compare, equivalence, holm, two_sample
+from factlab.stats.estimates import Estimate, estimate, estimates_by, proportion
+from factlab.stats.resampling import signature
+
+__all__ = [
+    "Estimate",
+    "agreement",
+    "compare",
+    "confusion",
+    "correlation",
+    "equivalence",
+    "estimate",
+    "estimates_by",
+    "holm",
+    "krippendorff_alpha",
+    "pearson_p",
+    "proportion",
+    "signature",
+    "two_sample",
+]
