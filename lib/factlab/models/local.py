@@ -271,6 +271,9 @@ class Local:
             ]
             processors.append(_keyed_sampler(streams, params["temperature"], params["top_p"]))
         criteria = transformers.StoppingCriteriaList([_stop_strings(self._tokenizer, stops, longest)] if stops else [])
+        # A cache of fixed size is not copied at every token, which a growing one is.
+        preallocate = past is None and getattr(self._model, "_can_compile_fullgraph", False)
+        fixed = {"cache_implementation": "static", "disable_compile": True} if preallocate else {}
         out = self._model.generate(
             input_ids=ids,
             attention_mask=mask,
@@ -278,7 +281,7 @@ class Local:
             logits_processor=processors,
             stopping_criteria=criteria,
             generation_config=transformers.GenerationConfig(
-                do_sample=False, max_new_tokens=most, eos_token_id=ends, pad_token_id=pad, use_cache=True
+                do_sample=False, max_new_tokens=most, eos_token_id=ends, pad_token_id=pad, use_cache=True, **fixed
             ),
         )[:, longest:]
         return [self._reply(new, ends, stops, len(row)) for new, row in zip(out.tolist(), rows, strict=True)]

@@ -32,6 +32,14 @@ def open(run_dir: str, step: str) -> Workspace:  # noqa: A001  (reads as runs.op
     return Workspace(run_dir, step)
 
 
+def _show_whole_texts() -> None:
+    """Tables in the notebook show texts long enough to be read, and numbers with as many digits as they deserve."""
+    import pandas as pd
+
+    pd.set_option("display.max_colwidth", 600)
+    pd.set_option("display.precision", 3)
+
+
 class Workspace:
     """Tables, figures and metrics of one step in one run's folder. Made by `open`."""
 
@@ -39,6 +47,7 @@ class Workspace:
         self.paper, _, self.step = step.partition("/")
         self.interactive = not run_dir
         self.folder = places.resolve(run_dir) if run_dir else places.outputs() / self.paper / "interactive"
+        _show_whole_texts()
         self._record: dict[str, Any] = {"tables": {}, "figures": {}, "data": {}, "seconds_from": time.time()}
 
     # -- reading ------------------------------------------------------------------------------------------------------
