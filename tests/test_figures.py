@@ -247,7 +247,7 @@ def test_description_is_built_from_the_numbers():
     figure, _ = figures.score_by_category(categories(), overall=stats.estimate([1] * 30 + [0] * 20, unit="answers"))
     assert figures.describe(figure) == (
         "Dot plot of the score in 4 categories. Highest Skin 0.90 [0.80, 1.00], n = 9; lowest Lung 0.20, n = 1. "
-        "All answers: 0.60 [0.46, 0.72], 50 answers. 2 with fewer than 10 answers. 1 not scored."
+        "All answers: 0.60 [0.46, 0.72], 50 answers. 2 with fewer than 10 answers. 1 without an interval. 1 not scored."
     )
 
 

@@ -165,7 +165,7 @@ class Says(Echo):
     ("text", "label", "status"),
     [
         ("True.", "true", "scored"),
-        ("Untrue.", "false", "scored"),
+        ("Not true.", "false", "scored"),
         ("**False**", "false", "scored"),
         ("I’m sorry, but I can’t help", None, "refused"),
         ("Norepinephrine", None, "unparsable"),
@@ -270,10 +270,11 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path):
     """A limit on the size of files stands for a full disk: SQLite meets the same failure while writing."""
     code = f"""
 import resource, signal
-from factlab.models import Model, ModelError, Reply
+from pathlib import Path
+from factlab.models import ModelError, Reply
 from factlab.models.cache import Cache
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-cache = Cache({str(tmp_path / "r.sqlite")!r})
+cache = Cache(Path({str(tmp_path / "r.sqlite")!r}))
 cache.put("0" * 64, Reply("kept"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:

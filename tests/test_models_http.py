@@ -22,9 +22,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server import Answer, Server, failure
 
-from factlab.models import providers
+from factlab.models import prices, providers
+from factlab.models.answers import error_text, read_answer, scrub
 from factlab.models.base import Call, ModelError, Reply
-from factlab.models.http import OpenAI, RateLimit, error_text, read_answer, sample_seed, scrub
+from factlab.models.http import OpenAI, RateLimit, sample_seed
 
 KEY = "sk-" + "fake" * 6 + "0123"  # looks like a key, opens nothing
 
@@ -733,7 +734,7 @@ def test_no_answer_of_a_server_breaks_the_reader(data, chat):
 
 def test_cost_of_a_known_model():
     calls = [ask("x" * 300, max_tokens=1000)] * 10
-    estimate = providers.estimate_cost(calls, "openai/gpt-4o-mini", tokens=lambda text: len(text) // 3)
+    estimate = prices.estimate_cost(calls, "openai/gpt-4o-mini", tokens=lambda text: len(text) // 3)
     assert (estimate.calls, estimate.prompt_tokens, estimate.max_completion_tokens) == (10, 10 * 107, 10_000)
     # 0.15 USD per million tokens in, 0.60 out
     assert estimate.usd == pytest.approx(1070 * 0.15e-6 + 10_000 * 0.60e-6)
@@ -757,33 +758,33 @@ def test_cost_of_a_known_model():
     ],
 )
 def test_cost_by_where_a_model_runs(model, usd):
-    estimate = providers.estimate_cost([ask("abc", max_tokens=10)], model)
+    estimate = prices.estimate_cost([ask("abc", max_tokens=10)], model)
     assert estimate.usd == usd
     assert (estimate.usd is None) == ("no price known" in estimate.note)
 
 
 def test_the_cost_limit():
     calls = [ask("abc", max_tokens=1_000_000)]
-    assert providers.check_cost(calls, "openai/gpt-4o-mini", 0.70).usd == pytest.approx(0.60, abs=0.001)
+    assert prices.check_cost(calls, "openai/gpt-4o-mini", 0.70).usd == pytest.approx(0.60, abs=0.001)
     with pytest.raises(ModelError, match=r"stopped before sending.*0\.60 USD.*limit max_cost_usd is 0\.5"):
-        providers.check_cost(calls, "openai/gpt-4o-mini", 0.5)
+        prices.check_cost(calls, "openai/gpt-4o-mini", 0.5)
     with pytest.raises(ModelError, match="cannot be estimated"):
-        providers.check_cost(calls, "openai/no-such-model", 100)
-    assert providers.check_cost([], "openai/no-such-model", 0).calls == 0
-    assert providers.check_cost(calls, "local/smollm2", 0).usd == 0
+        prices.check_cost(calls, "openai/no-such-model", 100)
+    assert prices.check_cost([], "openai/no-such-model", 0).calls == 0
+    assert prices.check_cost(calls, "local/smollm2", 0).usd == 0
 
 
 @pytest.mark.parametrize(
     ("usd", "shown"), [(None, "no price known"), (0.0, "0.00 USD"), (0.0003, "0.0003 USD"), (12.345, "12.35 USD")]
 )
 def test_an_estimate_reads_as_a_sentence(usd, shown):
-    text = str(providers.CostEstimate(1, 1000, 2000, usd, None, ""))
+    text = str(prices.CostEstimate(1, 1000, 2000, usd, None, ""))
     assert text.startswith("1 call, 1,000 tokens in, up to 2,000 out: ") and text.endswith(shown)
 
 
 def test_a_call_without_a_limit_is_assumed_and_told():
-    estimate = providers.estimate_cost([ask("abc"), ask("abc", max_tokens=1)], "openai/gpt-4o-mini")
-    assert estimate.max_completion_tokens == providers.ASSUMED_MAX_TOKENS + 1
+    estimate = prices.estimate_cost([ask("abc"), ask("abc", max_tokens=1)], "openai/gpt-4o-mini")
+    assert estimate.max_completion_tokens == prices.ASSUMED_MAX_TOKENS + 1
     assert "1 calls without max_tokens" in estimate.note
 
 
@@ -792,19 +793,19 @@ def test_a_price_table_of_ones_own(tmp_path):
     table.write_text(
         "host,model,input_usd,output_usd,request_usd,as_of,source\ngateway\\.test,mine,1,2,0,2026-01,invoice\n"
     )
-    estimate = providers.estimate_cost(
+    estimate = prices.estimate_cost(
         [ask("", max_tokens=1_000_000)], "openai/mine@https://gateway.test/v1", prices=table
     )
     assert estimate.usd == pytest.approx(2.0, abs=1e-4) and estimate.priced_on == "2026-01"
     table.write_text("host,model,input_usd,output_usd,request_usd,as_of,source\n.*,mine,cheap,2,0,2026-01,invoice\n")
     with pytest.raises(ModelError, match="row 2.*cheap"):
-        providers.estimate_cost([ask("x")], "openai/mine", prices=table)
+        prices.estimate_cost([ask("x")], "openai/mine", prices=table)
     with pytest.raises(ModelError, match="No such file"):
-        providers.estimate_cost([ask("x")], "openai/mine", prices=tmp_path / "absent.csv")
+        prices.estimate_cost([ask("x")], "openai/mine", prices=tmp_path / "absent.csv")
 
 
 def test_every_row_of_the_price_table_is_complete_and_dated():
-    rows = providers.price_table()
+    rows = prices.price_table()
     assert len(rows) > 10
     for row in rows:
         assert float(row["input_usd"]) > 0 and float(row["output_usd"]) > 0
@@ -815,11 +816,11 @@ def test_every_row_of_the_price_table_is_complete_and_dated():
 @given(st.text(max_size=200))
 def test_the_token_estimate_is_a_whole_number_that_grows_with_the_text(text):
     assert (
-        providers.estimate_tokens(text)
-        <= providers.estimate_tokens(text + "a")
+        prices.estimate_tokens(text)
+        <= prices.estimate_tokens(text + "a")
         <= len((text + "a").encode("utf-8", "replace"))
     )
-    assert (providers.estimate_tokens(text) == 0) == (text == "")
+    assert (prices.estimate_tokens(text) == 0) == (text == "")
 
 
 def test_importing_the_backend_loads_no_client():

@@ -771,3 +771,52 @@ def test_a_headline_gives_a_reason_where_there_is_no_value():
     assert records.headline({"value": 204.7, "low": 190, "high": 220}).bar == ""
     assert records.headline({"value": 0.9871, "low": 0.981, "high": 0.9905}).value == "0.987"
     assert records.headline("nonsense") is None
+
+
+COUNTED = """<table class="dataframe"><thead><tr><th></th><th>a</th></tr></thead>
+<tbody><tr><th>0</th><td>x</td></tr><tr><th>11</th><td>y</td></tr></tbody></table>"""
+
+
+@pytest.mark.parametrize(
+    ("source", "heads"),
+    [
+        (COUNTED, ["a"]),  # an index that only counts rows is taken out
+        (COUNTED.replace("<th>11</th>", "<th>mean</th>"), ["", "a", "0", "mean"]),
+        (COUNTED.replace("<th></th>", "<th>row</th>"), ["row", "a", "0", "11"]),
+        (COUNTED.replace("<th>a</th>", "<th>0</th>").replace("<th>11</th>", "<th>n</th>"), ["0", "n"]),
+    ],
+    ids=["counter", "labels", "named", "columns that only count"],
+)
+def test_row_numbers_are_left_out(source, heads):
+    shown = lxml.html.fragment_fromstring(clean.outputs(source), create_parent="div")
+    assert [th.text_content() for th in shown.iter("th")] == heads
+
+
+def test_a_failed_step_has_one_name_and_one_problem(tmp_path):
+    folder = tmp_path / "outputs" / "dahl" / "one"
+    (folder / "notebooks").mkdir(parents=True)
+    nbformat.write(nbformat.v4.new_notebook(), folder / "notebooks" / "30_score.failed.ipynb")
+    steps = {"30_score": {"status": "failed", "error": {"name": "ValueError", "message": "no", "cell": "data"}}}
+    (folder / "run.json").write_text(json.dumps({"status": "failed", "steps": steps}))
+    run = records.read(folder, Redactor(()))
+    assert [(step.name, step.notebook is not None) for step in run.steps] == [("30_score", True)]
+    assert run.problems == ("Score: failed (ValueError: no)",)
+
+
+def test_a_summary_that_only_repeats_the_score_is_not_shown(tmp_path):
+    folder = tmp_path / "dahl" / "one"
+    folder.mkdir(parents=True)
+    score = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 9, "unit": "answers", "counts": {"error": 2, "refused": 2}}
+    said = "0.50 [0.40, 0.60], 9 answers, 4 left out: 2 error, 2 refused"
+    for summary, shown in ((f"DAHL score {said}", ""), (f"It fell. DAHL score {said} against 0.7", "It fell.")):
+        (folder / "metrics.json").write_text(json.dumps({"30_score": {"headline": score, "summary": summary}}))
+        step = records.read(folder, Redactor(())).steps[0]
+        assert step.summary.startswith(shown) and bool(step.summary) is bool(shown)
+
+
+def test_models_have_the_roles_that_the_parameters_give_them(tmp_path):
+    folder = tmp_path / "dahl" / "one"
+    folder.mkdir(parents=True)
+    run = {"parameters": {"subject": "local/smollm2", "checker": "local/smollm2", "mode": "cache"}}
+    (folder / "run.json").write_text(json.dumps(run | {"models": {"local/smollm2": {"calls": 3}}}))
+    assert records.read(folder, Redactor(())).models[0]["role"] == "subject, checker"

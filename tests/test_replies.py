@@ -32,6 +32,18 @@ REASONING = [
     ("[THINK]a", ""),
     ("a[/THINK] B", "B"),
     ("<|channel|>analysis… <|channel|>final B", "B"),
+    ("<analysis>a</analysis>B", "B"),
+    ("&lt;think&gt;a&lt;/think&gt;B", "B"),
+    ("＜think＞a＜/think＞B", "B"),
+    ("```thinking\na\n```\nB", "B"),
+    ("```thinking\na", ""),
+    ("```json\n{}\n```", "```json\n{}\n```"),
+    ("[Reasoning] a [Answer] B", "[Reasoning] a [Answer] B"),
+    ("[REASONING]a[/REASONING]B", "B"),
+    ("a value <think of it> here", "a value <think of it> here"),
+    ("<|start_header_id|>assistant<|end_header_id|>\n\nB<|eot_id|>", "B"),
+    ("<|im_start|>assistant\nB<|im_end|>", "B"),
+    ("<think/>B", "B"),
 ]
 
 
@@ -121,6 +133,30 @@ LETTERS = [
     ("So the answer must be (D)", "D"),
     ("ANSWER: E", None),
     ("ANSWER: I don’t know", None),
+    ("ANSWER: <B>", "B"),
+    ("ANSWER: B = Metformin", "B"),
+    ("ANSWER: A, B", None),
+    ("ANSWER: A,C", None),
+    ("ANSWER: A & C", None),
+    ("ANSWER: I'm not sure, but B", "B"),
+    ("C is my final answer.", "C"),
+    ("c) insulin", "C"),
+    ("(c) insulin", "C"),
+    ("A) x B) y C) z D) w", None),
+    ("A) x\nB) y\nC) z", None),
+    ('{"A": 0.1, "B": 0.9}', None),
+    ('{"A": false, "B": true}', "B"),
+    ("It's not A, so B.", "B"),
+    ("Not A, but C.", "C"),
+    ("Either A or B; B is better.", "B"),
+    ("B rather than A", "B"),
+    ("[ANSWER] B", "B"),
+    ("| Option | Verdict |\n|---|---|\n| A | wrong |\n| B | right |\n\nAnswer: B", "B"),
+    ("ANSWER: A1 receptor", None),
+    ("ANSWER: C-reactive protein", None),
+    ("ANSWER: Hepatitis B", None),
+    ("D. None of the above", "D"),
+    ("The last line should be 'ANSWER: $LETTER'.\nANSWER: C", "C"),
 ]
 
 
@@ -139,6 +175,13 @@ def test_letters(reply, choice):
         ("I’m sorry, but I can’t help", "refused"),
         ("", "unparsable"),
         ("Vitamin B", "unparsable"),
+        ("ANSWER: Neither", "unparsable"),
+        ("ANSWER: Cannot be determined", "refused"),
+        ("\\boxed{\\text{Don't know}}", "refused"),
+        ('{"answer": "Don\'t know"}', "refused"),
+        ('{"answer": "None of the above"}', "unparsable"),
+        ("A looks good, B too. ANSWER: Don't know", "refused"),
+        ("I cannot choose between A and B.", "refused"),
     ],
 )
 def test_no_choice_says_why(reply, status):
@@ -165,6 +208,14 @@ def test_no_choice_says_why(reply, status):
         ("Answer: no\n\nQuestion: Is it?\nAnswer: yes", "no"),
         ('{"answer": "maybe"}', "maybe"),
         ('{"verdict": True}', "yes"),
+        ("Nonetheless, yes.", "yes"),
+        ("Yes—but rarely", "yes"),
+        ("No.1 cause of death", None),
+        ("NO is a vasodilator.", None),
+        ("No significant difference was found.", None),
+        ("Yes\n\nContext: no\nAnswer: no", "yes"),
+        ("Nein", None),
+        ("Reason: no evidence against.\nAnswer: yes", "yes"),
     ],
 )
 def test_yes_no_maybe(reply, answer):
@@ -228,6 +279,10 @@ SCORES = [
     ("The year 2001 matters", None),
     ("Correctness: 4, Completeness: 3\nFinal score: 3", 3),
     ("Score: <score between 1 and 5>\nScore: 4", 4),
+    ("Score: 5/10", None),
+    ("Score: 3 or 4", None),
+    ("3-4", None),
+    ("1 (worst) to 5 (best): 4", 4),
 ]
 
 
@@ -293,6 +348,16 @@ LISTS = [
     ("The trial was run\nin 2004.\nIt ended.", ["The trial was run in 2004.", "It ended."]),
     ("Here is the list: A is B.", ["A is B."]),
     ("-A is B.\n-C is D.", ["A is B.", "C is D."]),
+    ("–A is B.\n–C is D.", ["A is B.", "C is D."]),
+    ("[1] A is B.\n[2] C is D.", ["A is B.", "C is D."]),
+    ("#1: A is B.\n#2: C is D.", ["A is B.", "C is D."]),
+    ("1️⃣ A is B.\n2️⃣ C is D.", ["A is B.", "C is D."]),
+    ("① A is B.\n② C is D.", ["A is B.", "C is D."]),
+    ("→ A is B.\n→ C is D.", ["A is B.", "C is D."]),
+    ("<units>\n<unit>A is B.</unit>\n<unit>C is D.</unit>\n</units>", ["A is B.", "C is D."]),
+    ("<ul><li>A is B.</li><li>C is D.</li></ul>", ["A is B.", "C is D."]),
+    ('{"units": []}', []),
+    ("Text: A is B. C is D.\nUnits:\n- A is B.\n- C is D.", ["A is B.", "C is D."]),
 ]
 
 
@@ -614,6 +679,25 @@ def test_json_comes_back_from_prose_and_python(value):
 )
 def test_mark_up_changes_no_label(word, form, capital):
     assert label(form.format(word.title() if capital else word), ["true", "false"]) == Parsed(word, "scored")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["{", "。", "```thinking\n", "**a**: b\n", "Is it? ", "wait. ", "not ", "A, ", "Answer: ", "<unit>", "3 or 4 "],
+)
+def test_a_model_stuck_in_a_loop_is_no_trouble(unit):
+    """With quadratic work one of these would take minutes."""
+    label(unit * 9_000, ["true", "false", "no", "A", "B"])
+    parse_list(unit * 9_000)
+    last_number(unit * 9_000, 1, 5)
+
+
+def test_words_that_count_only_alone():
+    alone = {"true": ["t", "✅"]}
+    for reply, value in {"T": "true", "Answer: t.": "true", "✅": "true", "T cells are lymphocytes": None}.items():
+        assert label(reply, ["true", "false"], alone=alone).value == value
+    with pytest.raises(ValueError, match="'maybe', which is not one"):
+        label("yes", ["yes"], alone={"maybe": ["m"]})
 
 
 def test_the_public_names_are_there():

@@ -791,3 +791,65 @@ def test_the_released_folder_is_read_whole(released):
     assert len(articles) == 13
     assert set(problems["level"]) == {"note"}
     assert sorted(problems["file"]) == ["PMC3339580.xml", "pone.0000217.nxml"]
+
+
+NAMES = """<name-alternatives><name xml:lang="ja"><surname>山田</surname><given-names>太郎</given-names></name>
+<name xml:lang="en"><surname>Yamada</surname><given-names>Taro</given-names></name></name-alternatives>"""
+
+
+def test_one_person_in_two_scripts_is_one_author(jats):
+    contributors = f"""<contrib-group><contrib contrib-type="author">{NAMES}</contrib><contrib contrib-type="author">
+        <collab>The Trial Group<contrib-group><contrib><name><surname>Member</surname></name></contrib></contrib-group>
+        </collab></contrib></contrib-group>"""
+    citation = f"<ref><element-citation><person-group>{NAMES}</person-group></element-citation></ref>"
+    article = jats(front=contributors, back=f"<ref-list>{citation}</ref-list>")
+    assert article.authors == ("Yamada, Taro", "The Trial Group")
+    assert article.references[0].authors == ("Yamada, Taro",)
+
+
+@pytest.mark.parametrize(
+    ("citation", "cut"),
+    [
+        ("<name><surname>Li</surname></name><etal/><article-title>A</article-title>", True),
+        ("Li X, <italic>et al</italic>. A. J 2001.", True),
+        ("Li X. <article-title>Reply to Wu et al</article-title>. J 2001.", False),
+    ],
+)
+def test_a_list_of_authors_that_is_cut(jats, citation, cut):
+    article = jats(back=f"<ref-list><ref><mixed-citation>{citation}</mixed-citation></ref></ref-list>")
+    assert article.references[0].et_al is cut
+
+
+def test_a_date_in_words_and_an_explained_abbreviation(jats):
+    article = jats(
+        "<p>The <abbrev>ECG<def><p>electrocardiogram</p></def></abbrev> was zero\u200bwidth.</p>",
+        front="<pub-date><string-date>May 2013</string-date></pub-date>",
+    )
+    assert article.year == 2013
+    assert article.text == "The ECG (electrocardiogram) was zerowidth."
+
+
+def test_a_section_without_a_title_goes_by_its_kinds(jats):
+    article = jats('<sec sec-type="materials|methods"><p>x</p></sec>')
+    assert article.sections[0].path == ("Materials and methods",)
+
+
+def test_responses_that_cannot_be_scored_are_refused_with_their_rows(save):
+    with pytest.raises(SourceError, match="headings and no rows"):
+        sources.read_responses(save(b"question,response\n"))
+    with pytest.raises(SourceError, match="response_id 'a' stands in row 2 and in row 4"):
+        sources.read_responses(save(b"response_id,question,response\na,x,y\nb,x,y\na,z,y\n"))
+
+
+def test_what_is_odd_in_a_table_of_responses(save):
+    file = save("question,response\nWhat is café?,A drink.\nWhy?,\n".encode("cp1252"))
+    problems = sources.response_problems(file)
+    assert problems["row"].tolist() == [0, 3] and problems["column"].tolist() == ["", "response"]
+    assert "Windows-1252" in problems["problem"][0]
+    assert len(sources.read_responses(file)) == 2
+
+
+def test_the_released_benchmark_with_responses_has_29_categories(save):
+    file = save(b'context_index,category,question,new_category,response\n7,"oncology, surgery",Why?,Oncology,So.\n')
+    row = sources.read_responses(file).iloc[0]
+    assert (row["category"], row["source"]) == ("Oncology", "7")

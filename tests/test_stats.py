@@ -98,8 +98,8 @@ def test_signature():
         "dahl|subject:local/smollm2|unknown:exclude-response|n:58|seed:0|v:0.1.0"
     )
     assert signature("dahl", checker=None, subject="a|b\nc", v="1") == "dahl|subject:a/b c|v:1"
-    made = estimate([0.1, 0.5, 0.9], name="dahl", parts={"subject": "recorded"}, seed=7).signature
-    assert made.startswith("dahl|subject:recorded|n:3|") and "|seed:7|" in made and "|v:" in made
+    made = estimate([0.1, 0.5, 0.9, 0.7, 0.3], name="dahl", parts={"subject": "recorded"}, seed=7).signature
+    assert made.startswith("dahl|subject:recorded|n:5|") and "|seed:7|" in made and "|v:" in made
 
 
 def test_estimate_is_frozen_picklable_and_json_safe():
@@ -151,10 +151,42 @@ def test_all_right_is_not_certain():
 
 
 def test_few_clusters_are_pointed_out():
-    e = estimate(np.linspace(0, 1, 30), np.arange(30) % 4)
+    e = estimate(np.linspace(0, 1, 30), np.arange(30) % 5)
     assert e.low < e.value < e.high
-    assert "only 4 clusters" in e.reason and "only 4 clusters" in str(e)
+    assert "only 5 clusters" in e.reason and "only 5 clusters" in str(e)
     assert estimate(np.linspace(0, 1, 30), np.arange(30) % 10).reason == ""
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_bootstrap_of_fewer_than_five_is_not_made(n):
+    for e in (estimate(np.linspace(0.1, 0.8, n)), estimate(np.linspace(0.1, 0.8, 4 * n), np.repeat(np.arange(n), 4))):
+        assert (e.low, e.high, e.status) == (None, None, "scored")
+        assert f"{n} {'items' if e.clusters is None else 'clusters'}: too few for an interval, 5 needed" in str(e)
+    assert estimate([0, 1]).low == pytest.approx(0.095, abs=5e-4)  # Wilson's needs no resampling
+
+
+def test_summing_draws_and_counting_them_give_the_same_replicates():
+    sums = np.random.default_rng(3).random(40)
+    one = resampling.bootstrap_sums(np.column_stack([sums, np.ones(40)]), 200, seed=5)
+    # A third column that varies makes the counts be taken.
+    other = resampling.bootstrap_sums(np.column_stack([sums, np.ones(40), np.argsort(np.argsort(sums))]), 200, seed=5)
+    assert one == pytest.approx(other[:, :2]) and (one[:, 1] == 40).all()
+
+
+@pytest.mark.parametrize(
+    "clusters",
+    [
+        list("abcdefabcdef"),
+        (c for c in "abcdefabcdef"),
+        pd.Categorical(list("abcdefabcdef")),
+        [(1, i % 6) for i in range(12)],
+    ]
+    + [pd.array([1, 2, 3, 4, 5, 6] * 2, dtype="Int64"), pd.Series(list("abcdefabcdef"), dtype="str")],
+    ids=["list", "generator", "categories", "tuples", "Int64", "str"],
+)
+def test_labels_of_clusters_come_in_any_kind(clusters):
+    e = estimate(np.linspace(0, 1, 12), clusters)
+    assert e.clusters == 6 and e.low < e.value < e.high
 
 
 def test_undefined_scores_are_counted_out():
@@ -170,9 +202,16 @@ def test_undefined_scores_are_counted_out():
         ((["0.2", "yes"],), r"values, row 1: 'yes' is not a number"),
         (([0.1, math.inf],), r"values, row 1: the number is infinite"),
         (([[0.1], [0.2]],), "one column"),
-        (([0.1, 0.2], ["a"]), "clusters has 1 rows, the values have 2"),
+        (([0.1, 0.2], ["a"]), "values has 2 rows and clusters has 1"),
         (([0.1, 0.2], ["a", None]), "clusters, row 1: no label"),
-        (([0.1, 0.2, 0.4], None, 0), "replicates"),
+        (([0.1, 0.2, 0.4, 0.5, 0.7], None, 0), "replicates"),
+        (([0.1, 0.2, 0.4, 0.5, 0.7], None, 10.5), "replicates"),
+        ((0.5,), "values: expected a column .*, got float '0.5'"),
+        ((None,), "values: expected a column .*, got None"),
+        (([0.1, 0.2], "source"), "clusters: expected a column .*, got str 'source'"),
+        (([0.1, 0.2], [["a"], ["b"]]), "clusters: a label must be"),
+        (([0.1, 1e200],), "values, row 1: 1e.200 is too large"),
+        ((pd.Series([0.1, 0.2]), pd.Series(["a", "b"], index=[1, 0])), "different row labels"),
     ],
 )
 def test_errors_say_where(arguments, message):

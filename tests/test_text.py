@@ -38,6 +38,23 @@ def test_layout(kind, text, expected):
     assert sentences(text) == expected
 
 
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "它治疗疼痛。¦它很便宜。",
+        "它有效吗？¦是。",
+        "क्या यह ठीक है।¦ हाँ।",
+        "هل هو آمن؟¦ نعم.",
+        "Samples were given i.p.¦ Mice were killed.",
+        "The mutation was found.¦ p.Gly12Asp was not.",
+        "The mutation was found.¦ c.35G>A was not.",
+        "Mt. Sinai opened.",
+    ],
+)
+def test_other_scripts_and_routes(marked):
+    assert sentences(marked.replace("¦", "")) == [part.strip() for part in marked.split("¦")]
+
+
 def wrapped_cases():
     """Running texts wrapped at four words, less those where a capital, number or mark then opens a line."""
     for marked in (marked for texts in RUNNING.values() for marked in texts):
@@ -71,6 +88,8 @@ def test_wrapped_lines_are_joined(wrapped, marked):
         ("Give fluids, salts, etc.", True),
         ("Heat to 30 °C.", True),
         ("Patients lacked vitamin D.  ", True),
+        ("它很便宜。", True),
+        ("यह ठीक है।", True),
         ("Aspirin inhibits", False),
         ("Treatment:", False),
         ("# Treatment", False),

@@ -37,6 +37,30 @@ STEP_0 = [
     ("", ""),
     ("<think>What is asked?</think>It treats pain.", "It treats pain."),
     ("<think>It treats pain.", ""),
+    ("### Question 1: What is aspirin used for?\n### Answer 1: It treats pain.", "It treats pain."),
+    ("Q1. What is aspirin used for? A1. It treats pain.", "It treats pain."),
+    ("The question is: What is aspirin used for? It treats pain.", "It treats pain."),
+    ("It treats pain.\n\nQuestion: What is aspirin used for?\nAnswer: It treats pain.", "It treats pain."),
+    (
+        "What is aspirin used for in children? It treats fever.",
+        "What is aspirin used for in children? It treats fever.",
+    ),
+    (
+        '"What is aspirin used for?" is often asked.',
+        '"What is aspirin used for?" is often asked.',
+    ),
+    ("It treats 5 people. It treats 6 people.", "It treats 5 people. It treats 6 people."),
+    ("It is -5. It is 5.", "It is -5. It is 5."),
+    ("- It treats pain.\n- It treats pain!\n- It is cheap.", "- It treats pain.\n- It is cheap."),
+    ("It treats pain.\n\n## Dosage\n\nThe do", "It treats pain."),
+    ("It treats pain. Uses include:", "It treats pain."),
+    ("It treats pain.\n\n```python\nprint(1)\n```", "It treats pain.\n\n```python\nprint(1)\n```"),
+    ("It treats pain.\n\n```python\nprint(1", "It treats pain."),
+    ("| A | B |\n|---|---|\n| 1 | 2 |", "| A | B |\n|---|---|\n| 1 | 2 |"),
+    ("It treats pain.[5]", "It treats pain.[5]"),
+    ("It treats pain. It rises by 5%", "It treats pain."),
+    ("它治疗疼痛。它很便宜。它", "它治疗疼痛。它很便宜。"),
+    ("क्या यह ठीक है। यह", "क्या यह ठीक है।"),
 ]
 
 
@@ -121,6 +145,14 @@ def test_preprocess_keeps_each_sentence_once_and_is_stable(sentences):
         ("Unknown.", True),
         ("I hope this helps!", True),
         ("More research is needed.", True),
+        ("It depends on many factors.", True),
+        ("It depends on the dose and the age of the patient.", False),
+        ("There is not enough evidence to answer this question.", True),
+        ("The information is not available.", True),
+        ("I'm sorry, but there is no information about that in the text.", True),
+        ("I do not know the exact mechanism, but aspirin inhibits COX.", False),
+        ("I don't know the answer. Heart failure is a condition in which the heart pumps too little blood.", False),
+        ("As a large language model, I am unable to examine patients. The most common symptom is fever.", False),
         ("", False),
         ("Patients cannot be answered by phone.", False),
         ("The cause is not known.", False),
@@ -157,6 +189,10 @@ def test_noncommittal(text, noncommittal):
         ("There are no atomic units.", []),
         ("I don't know.", []),
         ("I’m sorry, but I can’t help.", []),
+        ("The response contains no verifiable facts.", []),
+        ("No atomic facts can be extracted.", []),
+        ("N/A", []),
+        ("None of the patients died.", ["None of the patients died."]),
         (None, []),
     ],
 )
@@ -255,6 +291,24 @@ TRUE = [
     "The statement is true; there is no doubt.",
     "There's no doubt this is true.",
     '["true"]',
+    "T",
+    "t.",
+    "✅",
+    "Supported",
+    "Yep",
+    "proven true",
+    "1) True",
+    "True. (Confidence: 90%)",
+    "Almost certainly true.",
+    "Technically true.",
+    "There is nothing wrong with this statement.",
+    "No problem! The statement is true.",
+    "No, wait. True.",
+    "Is this statement true? Yes, it is.",
+    "As an AI language model, I cannot verify this, but the statement is generally true.",
+    "| Statement | Verdict |\n|---|---|\n| Aspirin is an acid | True |",
+    "I’m not sure, but I think it’s true.",
+    "True\n\nIs the following statement true or false?\nX is Y.\nFalse",
     'The statement "X is not Y" is true.',
     "It's true.",
 ]
@@ -315,6 +369,38 @@ FALSE = [
     "The answer is: False.",
     "That is not right.",
     "The statement is not factually accurate.",
+    "F",
+    "❌",
+    "Answer: F",
+    "(True/False) False",
+    "true/false? false",
+    "This is far from the truth.",
+    "This is hardly true.",
+    "Not at all true.",
+    "By no means true.",
+    "The statement is unlikely to be true.",
+    "It would be wrong to say this is true.",
+    "It's false that it's true.",
+    "I would not say that this is true.",
+    "I wouldn't call this true.",
+    "None of this is true.",
+    "No part of this statement is true.",
+    "Neither part is true.",
+    "The opposite is true.",
+    "The statement does not hold true.",
+    "While it is true that aspirin is a drug, the statement is false.",
+    "It's true that the drug is used, however the statement is false.",
+    "The statement is false. Aspirin is not a protein. It is true that it's an acid.",
+    "It has been proven false.",
+    "This is a myth.",
+    "Is it false? Yes.",
+    "Yes: false",
+    '{"accurate": false, "reason": "It is true that X"}',
+    '{"confidence": 0.9, "verdict": "FALSE."}',
+    "Verdict: False | Confidence: 0.9",
+    "Not supported",
+    "Definitely not.",
+    "<analysis>true</analysis>False",
 ]
 
 UNKNOWN = [
@@ -354,6 +440,12 @@ UNKNOWN = [
     "It is not known whether this is true.",
     "It's hard to say.",
     "The statement cannot be verified as true.",
+    "It has not been verified.",
+    "This claim is neither supported nor refuted.",
+    "I'm not sure that this is true.",
+    "Not all of this is true.",
+    "This statement was true until 2010.",
+    "Doubtful.",
 ]
 
 NEITHER = [
@@ -380,6 +472,15 @@ NEITHER = [
     "Both true and false",
     "Trueness is a property.",
     "Answer with true or false.",
+    "true,false",
+    '{"true": 0.4, "false": 0.6}',
+    "To be true, it would need evidence.",
+    "If true, this matters.",
+    "Nein",
+    "Non, c'est faux.",
+    "Truthahn",
+    "Normalerweise ja",
+    "T cells are lymphocytes.",
 ]
 
 ALL = (
@@ -510,6 +611,26 @@ def test_verdicts_as_booleans_and_capitals():
             responses, pd.DataFrame({"response_id": 1, "unit_no": [1, 2], "verdict": verdicts})
         )
         assert table["precision"].tolist() == [0.5]
+
+
+def test_verdicts_as_numbers_and_ids_of_another_type():
+    responses = pd.DataFrame({"response_id": [1, 2], "n_units": [2, 1]})
+    verdicts = pd.DataFrame({"response_id": ["1", "1", "2"], "unit_no": [1, 2, 1], "verdict": [1.0, 0.0, np.nan]})
+    table = units.factual_precision(responses, verdicts)
+    assert table["status"].tolist() == ["scored", "unparsable"] and table["precision"][0] == 0.5
+    texts = responses.astype({"response_id": "str"})
+    numbers = verdicts.assign(response_id=[1.0, 1.0, 2.0])
+    assert units.factual_precision(texts, numbers)["status"].tolist() == ["scored", "unparsable"]
+
+
+@pytest.mark.parametrize("dtype", ["str", "string", "category", object])
+def test_tables_of_any_string_type(dtype):
+    columns = {"response_id": dtype, "verdict": dtype}
+    table = units.factual_precision(
+        RESPONSES.astype({"response_id": dtype, "status": dtype}).set_axis([7] * len(RESPONSES)),
+        VERDICTS.astype(columns).set_axis([3] * len(VERDICTS)),
+    )
+    assert table["status"].tolist() == [status for _, status in PAPER.values()]
 
 
 def test_verdicts_of_nobody_are_told():

@@ -170,7 +170,7 @@ class _Bars:
         for bar in self._bars.values():
             bar.close()
 
-    def __call__(self, run: str, what: str, done: int, total: int) -> None:
+    def __call__(self, run: str, what: str, done: float, total: int) -> None:
         with self._lock:
             if not self._live:
                 if self._last.get(run) != what:
@@ -183,7 +183,7 @@ class _Bars:
                 form = "{desc} |{bar}| {n_fmt}/{total_fmt} [{elapsed}]"
                 self._bars[run] = tqdm(total=total, position=len(self._bars), bar_format=form, dynamic_ncols=True)
             bar = self._bars[run]
-            bar.total, bar.n = total, done
+            bar.total, bar.n = total, round(done)
             bar.set_description_str(f"{run}  {what}")
 
 

@@ -132,7 +132,7 @@ def score_by_category(
     overall : Estimate, optional
         Drawn as a vertical line with its interval as a band.
     small : int
-        Categories with fewer items have a hollow dot.
+        Categories with fewer items have a hollow dot and a lighter line. One without an interval has no line.
     unit, name : str
         What is counted; what the score is called on the axis.
     figsize : (float, float), optional
@@ -179,7 +179,8 @@ def score_by_category(
                 axes.text(0.01, centre, said, va="center", style="italic", color="#6B6B6B")
                 continue
             if not math.isnan(lows[i]):
-                axes.plot([lows[i], highs[i]], [centre, centre], color=INK, lw=1.4, solid_capstyle="butt", zorder=2)
+                line = {"color": GREY, "lw": 1.1} if counts[i] < small else {"color": INK, "lw": 1.4}
+                axes.plot([lows[i], highs[i]], [centre, centre], solid_capstyle="butt", zorder=2, **line)
             face = "white" if counts[i] < small else INK
             axes.plot(scores[i], centre, "o", ms=6, mfc=face, mec=INK, mew=1.3, zorder=3, clip_on=False)
             _right(axes, f"{scores[i]:.2f}", 44, centre)
@@ -190,12 +191,16 @@ def score_by_category(
             _head(axes, "n", 84)
         else:
             _nothing(axes, "no categories")
-        _share_axis(axes, f"{name} (0 to 1) with {level}interval" if len(rows) else name)
+        drawn = not np.isnan(lows).all()
+        _share_axis(axes, f"{name} (0 to 1)" + (f" with {level}interval" if drawn else "") if len(rows) else name)
         _names(axes, centres, names)
         axes.set_ylim(*_limits(centres, lines))
         hollow = int(((counts < small) & ~np.isnan(scores)).sum())
-        if hollow:
-            _note(axes, f"hollow: fewer than {small} {unit}")
+        bare = int((np.isnan(lows) & ~np.isnan(scores)).sum())
+        said = [f"hollow: fewer than {small} {unit}"] if hollow else []
+        said += ["no line: no interval (too few, or all equal)"] if bare else []
+        if said:
+            _note(axes, "; ".join(said))
     scored = np.flatnonzero(~np.isnan(scores))
     alt = f"Dot plot of the {name} in {_plural(len(rows), 'category', 'categories')}."
     if scored.size:
@@ -204,6 +209,7 @@ def score_by_category(
     if overall is not None:
         alt += f" All {unit}: {overall}."
     alt += f" {hollow} with fewer than {small} {unit}." if hollow else ""
+    alt += f" {bare} without an interval." if bare else ""
     alt += f" {len(rows) - len(scored)} not scored." if len(scored) < len(rows) else ""
     return _described(figure, alt), rows
 

@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ from pathlib import Path
 
 class PlaceError(OSError):
     """A folder or file cannot be written; the text names it and what to do."""
+
+    def __str__(self) -> str:
+        return self.strerror or super().__str__()  # a sentence for people, without "[Errno 28]" before it
 
 
 def root(start: Path | None = None) -> Path:
@@ -49,50 +53,60 @@ def samples(*parts: str) -> Path:
     return Path(__file__).parent.joinpath("samples", *parts)
 
 
-def resolve(path: str | Path) -> Path:
-    """A user's path: as it stands when absolute, else from the working folder, else from the checkout."""
+def resolve(path: str | Path, start: Path | None = None) -> Path:
+    """A user's path: as it stands when absolute, else from `start` (default: the working folder), else from the checkout."""
     given = Path(path).expanduser()
-    if given.is_absolute() or given.exists():
+    if given.is_absolute():
         return given
-    return root() / given
+    here = given if start is None else start / given
+    return here if here.exists() else root(start) / given
 
 
 def shown(path: Path) -> str:
     """A path as messages and records show it: relative to the checkout where it lies inside."""
-    try:
-        return path.resolve().relative_to(root()).as_posix()
-    except ValueError:
-        return str(path)
+    home = root()
+    # First as it is written: an `outputs` that links to another disk still belongs to the checkout.
+    for form in (Path(os.path.abspath(path)), path.resolve()):  # noqa: PTH100  (absolute(), with ".." taken out)
+        if form.is_relative_to(home):
+            return form.relative_to(home).as_posix()
+    return str(path)
+
+
+_WHY = {
+    errno.ENOSPC: "the disk is full: free some space",
+    errno.EDQUOT: "the disk quota is used up: free some space",
+    errno.EFBIG: "the file may not grow further (a size limit is set)",
+    errno.EACCES: "no permission to write there: change the folder's owner or mode, or choose another folder",
+    errno.EPERM: "no permission to write there: change the folder's owner or mode, or choose another folder",
+    errno.EROFS: "it lies on a read-only file system: choose another folder",
+    errno.ENOTDIR: "one of the folders above it is a file: choose another folder",
+    errno.EEXIST: "a file of that name stands where a folder is needed: move it away",
+    errno.EISDIR: "a folder of that name stands there: move it away",
+}
+
+
+def explain(path: Path, error: OSError) -> str:
+    """A failure to write, in a sentence: which place, why, what to do."""
+    why = _WHY.get(error.errno or 0, str(error))
+    return f"cannot write {shown(path)}: {why}. What was finished before is kept."
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn a failure to write into a message about the place and the remedy."""
+    """Turn a failure to write into a `PlaceError` about the place and the remedy."""
     try:
         yield
     except OSError as error:
         if isinstance(error, PlaceError):
             raise
-        why = {
-            errno.ENOSPC: "the disk is full: free some space",
-            errno.EDQUOT: "the disk quota is used up: free some space",
-            errno.EFBIG: "the file may not grow further (a size limit is set)",
-            errno.EACCES: "no permission to write there: change the folder's owner or mode, or choose another folder",
-            errno.EPERM: "no permission to write there: change the folder's owner or mode, or choose another folder",
-            errno.EROFS: "it lies on a read-only file system: choose another folder",
-            errno.ENOTDIR: "one of the folders above it is a file: choose another folder",
-            errno.EEXIST: "a file of that name stands where a folder is needed: move it away",
-        }.get(error.errno, str(error))
-        raise PlaceError(
-            error.errno, f"cannot write {shown(path)}: {why}. What was finished before is kept."
-        ) from error
+        raise PlaceError(error.errno, explain(path, error)) from error
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
     """Write a whole file or nothing: a reader, or a crash, never meets half of it."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        part = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
         try:
             with part.open("wb") as f:
                 f.write(data.encode() if isinstance(data, str) else data)
@@ -104,4 +118,10 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 def write_json(path: Path, value: object) -> None:
     """Write JSON that any reader accepts: no NaN, sorted keys, one file or nothing."""
-    write_atomic(path, json.dumps(value, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
+    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        # Half a character, as broken text under test may hold: written as an escape, which is plain ASCII.
+        data = json.dumps(value, indent=1, sort_keys=True, allow_nan=False).encode()
+    write_atomic(path, data + b"\n")

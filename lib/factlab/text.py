@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 # ---------------------------------------------------------------------------------------------- where a sentence may end
 
-_CLOSE = r"""["'”’»)\]}*_]"""  # brackets, quotes and Markdown emphasis that close with a sentence
+_CLOSE = r"""["'”’»)\]}*_」』）]"""  # brackets, quotes and Markdown emphasis that close with a sentence
+_WIDE = "。！？।॥؟۔"  # end marks of other scripts: they end a sentence wherever they stand
 _CITED = r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*"
 # Citation marks belong to the sentence before them: `fell.[5]`, `fell.12,13`, `fell.^12`, `fell.¹²`.
 _ATTACHED = rf"(?:\[{_CITED}\]|(?<=[a-z][a-z)\]][.?!]){_CITED}|\^\d{{1,3}}|[⁰¹²³⁴-⁹⁻]+)"
@@ -21,10 +22,11 @@ _ATTACHED = rf"(?:\[{_CITED}\]|(?<=[a-z][a-z)\]][.?!]){_CITED}|\^\d{{1,3}}|[⁰�
 _END = re.compile(
     rf"""(?<![.?!…])(?P<mark>[.?!…]++){_CLOSE}*{_ATTACHED}*
     (?:\s\[{_CITED}\](?=\.?(?:\s+["“(\[]?[A-Z]|\s*$))\.?)?
-    (?:\s+|(?<=[a-z)%][.?!])(?=(?P<glued>[A-Z][a-z]*\s)|[A-Z]{{3}}[A-Z &,-]*[:/]))""",
+    (?:\s+|(?<=[a-z)%][.?!])(?=(?P<glued>[A-Z][a-z]*\s)|[A-Z]{{3}}[A-Z &,-]*[:/]))
+    | [{_WIDE}]++{_CLOSE}*\s*""",
     re.VERBOSE,
 )
-_COMPLETE = re.compile(rf"(?P<mark>[.?!…]){_CLOSE}*{_ATTACHED}*(?:\s?\[{_CITED}\]\.?)?{_CLOSE}*$")
+_COMPLETE = re.compile(rf"(?P<mark>[.?!…{_WIDE}]){_CLOSE}*{_ATTACHED}*(?:\s?\[{_CITED}\]\.?)?{_CLOSE}*$")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -49,7 +51,7 @@ _FUNCTION = _words(
 )
 # Never the last word of a sentence: what they announce is still to come.
 _ANNOUNCE = _words(
-    """approx bv ca cf cv dr e.g eg eq eqs fig figs i.e ie incl mol mr mrs ms nos pp prof pv ref refs resp st str subsp
+    """approx bv ca cf cv dr e.g eg eq eqs fig figs i.e ie incl mol mr mrs ms mt nos pp prof pv ref refs resp st str subsp
     suppl tab var viz vol vols vs wt"""
 )
 # The next word tells whether these end a sentence: one of the openers, or (second set) any capitalised word.
@@ -57,15 +59,15 @@ _MAYBE = _words(
     """app apr aug capt ch co corp dec dept ed eds feb gen inc jan jr jul jun lt ltd mar nov oct sec sect sep sept sgt
     sr univ"""
 )
-_MAYBE_BEFORE_NAME = _words("a.m al etc p.m sp spp ssp")
+_MAYBE_BEFORE_NAME = _words("a.m al b.i.d etc i.m i.p i.v p.m p.o s.c sp spp ssp t.i.d")
 _LABELLED = re.compile(
     r"(?:App\.|Appendix|Class|Fig\.|Figure|Grade|Group|Hepatitis|Panel|Part|Stage|Table|Type|Vitamin)$"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*$")
 _QUOTES = re.compile(r"""["'“‘«(\[{*_]*""")
-# mRNA, pH, p53, c-Kit, f(x), and the panels of a figure: `b Image`, `a–d show`, `(b) Image`, `(a–e)`, `(ii)`
+# mRNA, pH, p53, c-Kit, f(x), p.Gly12Asp, c.35G>A, and the panels of a figure: `b Image`, `a–d show`, `(b) Image`, `(a–e)`, `(ii)`
 _LOWER_OPENING = re.compile(
-    r"[a-z]{1,5}-?[A-Z0-9]|[a-z]\(|[a-z] [A-Z]|[a-z][–-][a-z]\s|\((?:[a-z](?:[–-][a-z])?|[ivx]{2,4})\)"
+    r"[a-z]{1,5}-?[A-Z0-9]|[a-z]\(|[cgmnpr]\.[A-Z0-9]|[a-z] [A-Z]|[a-z][–-][a-z]\s|\((?:[a-z](?:[–-][a-z])?|[ivx]{2,4})\)"
 )
 
 
@@ -132,7 +134,7 @@ def _split(block: str) -> Iterator[str]:
     start = position = 0
     while match := _END.search(block, position):
         glued = match["glued"] and match["glued"].strip() not in _OPENERS
-        if not glued and _ends(block, start, match):
+        if match["mark"] is None or not glued and _ends(block, start, match):
             yield block[start : match.end()].strip()
             start = position = match.end()
         else:
@@ -242,7 +244,7 @@ def is_complete(sentence: str) -> bool:
     Returns
     -------
     bool
-        True for a final `.`, `?`, `!` or `…`, also before closing quotes, brackets, emphasis and citation marks
+        True for a final `.`, `?`, `!` or `…` (or `。`, `।`, `؟` …), also before closing quotes, brackets, emphasis and citation marks
         (`fell.[5]`, `fell.¹²`). False for headings, list items without a mark, a lone number (`2.`), and text that
         stops at an abbreviation which announces more (`see Fig.`, `e.g.`).
     """

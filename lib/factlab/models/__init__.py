@@ -30,12 +30,23 @@ from factlab.models.progress import bar
 
 __all__ = ["Call", "Choice", "Model", "ModelError", "ReplayMiss", "Reply", "load", "prompts", "usage"]
 
-_USAGE: dict[str, Counter] = {}
-_LOADED: list[Model] = []
+_USAGE: dict[str, dict[str, Any]] = {}
 
 
 def __getattr__(name: str):
-    if name in ("cache", "prompts", "weights", "local", "http", "providers", "tables", "progress", "embed", "entities"):
+    if name in (
+        "cache",
+        "prompts",
+        "weights",
+        "local",
+        "http",
+        "prices",
+        "providers",
+        "tables",
+        "progress",
+        "embed",
+        "entities",
+    ):
         return importlib.import_module(f"factlab.models.{name}")
     raise AttributeError(f"module 'factlab.models' has no attribute {name!r}")
 
@@ -128,20 +139,17 @@ def table(replies: Sequence[Reply]):
 def usage() -> dict[str, dict[str, Any]]:
     """What each model was asked in this process: calls, cached, errors, prompt_tokens, completion_tokens, usd (None where no price
     is known), the names under which servers answered, and what they were not sent because they refuse it."""
-    from factlab.models import providers
+    from factlab.models import prices
 
-    found: dict[str, dict[str, Any]] = {}
-    for model in _LOADED:
-        if model.name in _USAGE and model.name not in found:
-            counts = _USAGE[model.name]
-            same = [m for m in _LOADED if m.name == model.name]
-            found[model.name] = dict(counts) | {
-                "usd": providers.cost(
-                    model.name, counts["calls"] - counts["cached"], counts["prompt_tokens"], counts["completion_tokens"]
-                ),
-                "served": sorted(set().union(*(m.served for m in same))),
-                "notes": sorted({n for m in same for n in getattr(m.backend, "notes", ())}),
-            }
+    found = {}
+    for name, record in _USAGE.items():
+        counts = record["counts"]
+        asked = counts["calls"] - counts["cached"]
+        found[name] = dict(counts) | {
+            "usd": prices.cost(name, asked, counts["prompt_tokens"], counts["completion_tokens"]),
+            "served": sorted(record["served"]),
+            "notes": sorted(record["notes"]),
+        }
     return found
 
 
@@ -150,8 +158,6 @@ class Model:
 
     def __init__(self, name: str, backend: Backend, *, mode: str, cache: Cache | None) -> None:
         self.name, self.backend, self.mode, self.cache = name, backend, mode, cache
-        self.served: set[str] = set()
-        _LOADED.append(self)
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -281,8 +287,8 @@ class Model:
         return [_choice(reply, list(labels), p, scored, lean) for reply, p in zip(replies, prompts, strict=False)]
 
     def estimate(self, prompts: Sequence[str], *, max_tokens: int = 256, samples: int = 1):
-        """Calls, tokens and US dollars that `chat` would cost at most with nothing in the cache. See providers.estimate_cost."""
-        from factlab.models import providers
+        """Calls, tokens and US dollars that `chat` would cost at most with nothing in the cache. See prices.estimate_cost."""
+        from factlab.models import prices
 
         params = _params(0.0, 1.0, max_tokens, None, 0)
         calls = [
@@ -290,7 +296,7 @@ class Model:
             for p in prompts
             for s in range(samples)
         ]
-        return providers.estimate_cost(calls, self.name)
+        return prices.estimate_cost(calls, self.name)
 
     def _ask(self, calls: list[Call], progress: bool, max_cost_usd: float | None) -> list[Reply]:
         identity = self.backend.identity()
@@ -306,20 +312,31 @@ class Model:
         if missing and self.mode == "replay":
             raise ReplayMiss(_describe_miss(self.name, next(iter(missing.values())), len(missing), len(calls)))
         if missing and max_cost_usd is not None:
-            from factlab.models import providers
+            from factlab.models import prices
 
-            providers.check_cost(list(missing.values()), self.name, max_cost_usd)
+            prices.check_cost(list(missing.values()), self.name, max_cost_usd)
         fresh: dict[str, Reply] = {}
         if missing:
             order = list(missing)
-            with bar(len(order), f"{self.name}", progress) as shown:
+            counted = 0.0
+            with bar(len(order), self.name, progress) as shown:
+
+                def on_part(replies_begun: float) -> None:
+                    """Move the bar on; a local batch tells how far it is, so that the bar does not stand still for minutes."""
+                    nonlocal counted
+                    now = len(fresh) + replies_begun
+                    if now > counted:
+                        shown.update(now - counted)
+                        counted = now
 
                 def on_reply(i: int, reply: Reply) -> None:
                     fresh[order[i]] = reply
                     if self.cache is not None:
                         self.cache.put(order[i], reply)
-                    shown.update(1)
+                    on_part(0.0)
 
+                if hasattr(self.backend, "on_part"):
+                    self.backend.on_part = on_part
                 self.backend.run(list(missing.values()), on_reply)
         lost = Reply(finish="error", error="the model returned nothing for this call")
         replies = [found.get(k) or fresh.get(k, lost) for k in keys]
@@ -327,8 +344,11 @@ class Model:
         return replies
 
     def _count(self, replies: Sequence[Reply], fresh: Any) -> None:
-        self.served |= {r.model for r in replies if r.model}
-        counts = _USAGE.setdefault(self.name, Counter())
+        empty = {"counts": Counter(), "served": set(), "notes": set()}
+        record = _USAGE.setdefault(self.name, empty)
+        record["served"] |= {r.model for r in replies if r.model}
+        record["notes"] |= set(getattr(self.backend, "notes", ()))
+        counts = record["counts"]
         counts["calls"] += len(replies)
         counts["cached"] += sum(r.cached for r in replies)
         counts["errors"] += sum(not r.ok for r in replies)

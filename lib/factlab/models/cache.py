@@ -27,9 +27,8 @@ _CHUNK = 500  # keys in one SELECT, below SQLite's limit on variables
 _STORED = tuple(f.name for f in fields(Reply) if f.name not in ("cached", "error"))
 
 
-def canonical(value: Any) -> str:
-    """JSON with one spelling for one meaning: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+# JSON with one spelling for one meaning: sorted keys, no spaces, no NaN.
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
 def key(identity: Mapping[str, Any], call: Call) -> str:
@@ -70,8 +69,11 @@ class Cache:
         except sqlite3.Error as error:
             raise ModelError(self._explain(error)) from error
 
+    def _where(self) -> str:
+        return "the reply cache" if self.path is None else f"the reply cache {places.shown(self.path)}"
+
     def _explain(self, error: sqlite3.Error) -> str:
-        where = "the reply cache" if self.path is None else f"the reply cache {places.shown(self.path)}"
+        where = self._where()
         code = getattr(error, "sqlite_errorname", "") or ""
         if "FULL" in code or "IOERR" in code:
             return (
@@ -96,6 +98,11 @@ class Cache:
                     rows = self._db.execute(f"SELECT key, reply FROM replies WHERE key IN ({marks})", part)
                     for k, reply in rows:
                         found[k] = Reply(**json.loads(reply), cached=True)
+        except (ValueError, TypeError) as error:
+            raise ModelError(
+                f"{self._where()} holds a reply that cannot be read ({error}); move the file away and run again, or take its "
+                "good replies along with `factlab cache export` and `import`."
+            ) from error
         except sqlite3.Error as error:
             raise ModelError(self._explain(error)) from error
         return found
@@ -112,22 +119,35 @@ class Cache:
             if reply.ok and reply.finish != "error":
                 stored = {name: v for name, v in asdict(reply).items() if name in _STORED and v is not None}
                 rows.append((k, reply.model, now, json.dumps(stored)))
+        self._insert("REPLACE", rows)
+
+    def _insert(self, otherwise: str, rows: list[tuple]) -> int:
+        """Insert rows in one transaction, or none of them; returns how many rows changed."""
         try:
             with self._lock:
+                before = self._db.total_changes
                 self._db.execute("BEGIN IMMEDIATE")
                 try:
-                    self._db.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)", rows)
+                    self._db.executemany(f"INSERT OR {otherwise} INTO replies VALUES (?, ?, ?, ?)", rows)
                     self._db.execute("COMMIT")
                 except BaseException:
                     if self._db.in_transaction:
                         self._db.execute("ROLLBACK")
                     raise
+                return self._db.total_changes - before
+        except sqlite3.Error as error:
+            raise ModelError(self._explain(error)) from error
+
+    def _rows(self, query: str) -> list[tuple]:
+        try:
+            with self._lock:
+                return self._db.execute(query).fetchall()
         except sqlite3.Error as error:
             raise ModelError(self._explain(error)) from error
 
     def stats(self) -> list[dict[str, Any]]:
         """Replies, tokens and dates by model, for `factlab cache stats`."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT model, count(*), min(made), max(made), sum(json_extract(reply, '$.prompt_tokens')),"
             " sum(json_extract(reply, '$.completion_tokens')) FROM replies GROUP BY model ORDER BY model"
         )
@@ -136,7 +156,7 @@ class Cache:
 
     def export(self, path: Path) -> int:
         """Write every reply as one JSON line (key, model, made, reply) and return how many there are."""
-        rows = self._db.execute("SELECT key, model, made, reply FROM replies ORDER BY key").fetchall()
+        rows = self._rows("SELECT key, model, made, reply FROM replies ORDER BY key")
         lines = [json.dumps({"key": k, "model": m, "made": t, "reply": json.loads(r)}) for k, m, t, r in rows]
         places.write_atomic(path, "".join(line + "\n" for line in lines))
         return len(lines)
@@ -144,21 +164,25 @@ class Cache:
     def import_(self, path: Path) -> tuple[int, int]:
         """Take in replies from an exported file; those already there stay. Returns (added, already there)."""
         rows = []
-        with path.open(encoding="utf-8") as f:
-            for number, line in enumerate(f, 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                    reply = Reply(**record["reply"])
-                    if not isinstance(reply.text, str) or len(record["key"]) != 64:
-                        raise ValueError("not a reply")
-                    rows.append((record["key"], record["model"], float(record["made"]), json.dumps(record["reply"])))
-                except (ValueError, KeyError, TypeError) as error:
-                    raise ModelError(
-                        f"{path}, line {number}: not an exported reply ({error}); nothing was imported. "
-                        "Files for import are made by `factlab cache export`."
-                    ) from error
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelError(f"{path} cannot be read: {error}") from error
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                stored, made = record["reply"], float(record["made"])
+                reply = Reply(**stored)
+                if not isinstance(reply.text, str) or set(stored) - set(_STORED) or len(record["key"]) != 64:
+                    raise ValueError("not a reply")
+                rows.append((record["key"], record["model"], made, json.dumps(stored)))
+            except (ValueError, KeyError, TypeError) as error:
+                raise ModelError(
+                    f"{path}, line {number}: not an exported reply ({error}); nothing was imported. "
+                    "Files for import are made by `factlab cache export`."
+                ) from error
         return self._add(rows)
 
     def merge(self, path: Path) -> tuple[int, int]:
@@ -166,22 +190,17 @@ class Cache:
         if not path.is_file():
             raise ModelError(f"{path} is not there; name another checkout's outputs/cache/replies.sqlite")
         other = Cache(path)
-        return self._add(other._db.execute("SELECT key, model, made, reply FROM replies").fetchall())
+        try:
+            return self._add(other._rows("SELECT key, model, made, reply FROM replies"))
+        finally:
+            other.close()
 
     def _add(self, rows: list[tuple]) -> tuple[int, int]:
-        try:
-            with self._lock:
-                before = self._db.total_changes
-                self._db.execute("BEGIN IMMEDIATE")
-                self._db.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", rows)
-                self._db.execute("COMMIT")
-                added = self._db.total_changes - before
-        except sqlite3.Error as error:
-            raise ModelError(self._explain(error)) from error
+        added = self._insert("IGNORE", rows)
         return added, len(rows) - added
 
     def __len__(self) -> int:
-        return self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
+        return self._rows("SELECT count(*) FROM replies")[0][0]
 
     def close(self) -> None:
         self._db.close()

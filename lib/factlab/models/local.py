@@ -28,6 +28,7 @@ from factlab import places
 from factlab.models.base import Call, ModelError, Reply
 
 PREFIX_PAYS = 24  # shared tokens from which reading them once is worth the copy
+_SAMPLER = 1  # raised when the way of sampling changes, so that older replies are not taken for new ones
 _TOP = 1024  # tokens sorted at first for top_p; the rest only where these do not reach it
 
 
@@ -93,6 +94,7 @@ class Local:
     """
 
     scores_labels = True
+    on_part: Callable[[float], None] | None = None  # told how many replies' worth of work the current batch has done
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ class Local:
 
     def identity(self) -> dict[str, Any]:
         template = hashlib.sha256(self._template.encode()).hexdigest()[:16]
-        return {"weights": self._content, "template": template, "dtype": self.dtype}
+        return {"weights": self._content, "template": template, "dtype": self.dtype, "sampler": _SAMPLER}
 
     def _load(self) -> None:
         if self._model is not None:
@@ -271,6 +273,8 @@ class Local:
             ]
             processors.append(_keyed_sampler(streams, params["temperature"], params["top_p"]))
         criteria = transformers.StoppingCriteriaList([_stop_strings(self._tokenizer, stops, longest)] if stops else [])
+        if self.on_part is not None:
+            criteria.append(_reporter(self.on_part, len(rows) / most))
         # A cache of fixed size is not copied at every token, which a growing one is.
         preallocate = past is None and getattr(self._model, "_can_compile_fullgraph", False)
         fixed = {"cache_implementation": "static", "disable_compile": True} if preallocate else {}
@@ -366,11 +370,30 @@ def _keyed_sampler(streams: list[np.random.Generator], temperature: float, top_p
                 inside = ordered.cumsum(-1) - ordered < top_p
                 least = torch.where(inside, ordered, torch.inf).min(-1, keepdim=True).values
                 p = torch.where(p >= least, p, 0.0)
-            clocks = np.stack([s.standard_exponential(p.shape[1], dtype=np.float32) for s in streams])
-            token = (p / torch.from_numpy(clocks).to(p.device)).argmax(-1, keepdim=True)
+            # In double precision: in single, one clock in 2^24 stands at exactly zero, and with a vocabulary of fifty thousand
+            # such a clock would let a token of no probability win every few hundred tokens.
+            clocks = np.stack([s.standard_exponential(p.shape[1]) for s in streams])
+            where = "cpu" if p.device.type == "mps" else p.device  # Apple's GPUs have no double precision
+            token = (p.to(where) / torch.from_numpy(clocks).to(where)).argmax(-1, keepdim=True).to(p.device)
             return torch.full_like(scores, -torch.inf).scatter_(1, token, 0.0)
 
     return KeyedSampler()
+
+
+def _reporter(on_part: Callable[[float], None], share: float):
+    """A stopping criterion that stops nothing and tells at every token how far the batch is."""
+    torch = _torch()
+    import transformers
+
+    class Reporter(transformers.StoppingCriteria):
+        done = 0.0
+
+        def __call__(self, input_ids, scores, **kwargs):
+            self.done += share
+            on_part(self.done)
+            return torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
+
+    return Reporter()
 
 
 def _stop_strings(tokenizer: Any, stops: list[str], start: int):

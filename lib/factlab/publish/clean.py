@@ -32,10 +32,12 @@ _DROPPED = frozenset(
         " noscript object picture plaintext portal script select source style svg template textarea title track video xmp",
     )
 )
-_CLASS = re.compile(r"estimate|factlab-[\w-]+|dataframe|num|date|missing|scroll|left-out|highlight")
+_CLASS = re.compile(r"estimate|factlab-[\w-]+|dataframe|num|date|missing|scroll|left-out|highlight|long")
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[A-Za-z0-9+/=\s]+")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
+_LONG = 50  # characters; a cell with more keeps a width at which it can be read
+_COUNTER = re.compile(r"\d+|\.{3}|…")  # an ellipsis stands for the rows that pandas leaves out
 _NUMBER = re.compile(r"[-−+]?[\d\s,\u202f]*\.?\d+(?:[eE][-+]?\d+)?\s*%?")
 
 
@@ -157,9 +159,13 @@ def _tables(tree: lxml.html.HtmlElement) -> None:
             cell.set("class", "missing")
         elif cell.tag == "td" and (_NUMBER.fullmatch(shown) or _DATE.fullmatch(shown)):
             cell.set("class", "date" if _DATE.fullmatch(shown) else "num")
+        elif cell.tag == "td" and len(shown) > _LONG:
+            cell.set("class", "long")
     for table in list(tree.iter("table")):
         if any(parent.tag == "table" for parent in table.iterancestors()):
             continue
+        if "dataframe" in (table.get("class") or "").split():
+            _without_row_numbers(table)
         _align(table)
         box = lxml.html.Element("div")
         for name, value in (("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", "Table")):
@@ -167,6 +173,27 @@ def _tables(tree: lxml.html.HtmlElement) -> None:
         table.getparent().replace(table, box)
         box.tail, table.tail = table.tail, None
         box.append(table)
+
+
+def _without_row_numbers(table: lxml.html.HtmlElement) -> None:
+    """Take out an index that has no name and counts rows, and headings that count columns: they say nothing to a reader."""
+    rows = [list(row) for row in table.iter("tr")]
+    heads = [row for row in rows if row and all(cell.tag == "th" for cell in row)]
+    body = [row for row in rows if row and row not in heads]
+    if len(heads) != 1 or not body or any("rowspan" in c.attrib or "colspan" in c.attrib for row in rows for c in row):
+        return  # a named index has a second row of headings
+    labels = [row[0] for row in body]
+    if any(label.tag != "th" for label in labels) or _said(heads[0][0]):
+        return
+    if all(_COUNTER.fullmatch(_said(label)) for label in labels):
+        for cell in (heads[0][0], *labels):
+            cell.drop_tree()
+    elif [_said(cell) for cell in heads[0][1:]] == [str(i) for i in range(len(heads[0]) - 1)]:
+        heads[0][0].getparent().drop_tree()
+
+
+def _said(cell: lxml.html.HtmlElement) -> str:
+    return cell.text_content().strip()
 
 
 def _align(table: lxml.html.HtmlElement) -> None:

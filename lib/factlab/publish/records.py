@@ -24,6 +24,7 @@ PAPERS = {
     "crosspaper": ("Across the papers", "What do the five methods say about the same replies?"),
 }
 ROLES = frozenset({"subject", "splitter", "checker", "judge", "writer", "embedder", "encoder", "author", "paraphraser"})
+FAILED = frozenset({"failed", "error", "timeout"})
 SKIPPED = frozenset({"site", "cache"})
 
 
@@ -54,7 +55,7 @@ class Step:
     key: str = ""
     error: Mapping[str, str] = field(default_factory=dict)
     headline: Headline | None = None
-    summary: str = ""
+    summary: str = ""  # empty where it says what the headline says
     figure: str = ""
     alt: str = ""
     notes: tuple[str, ...] = ()
@@ -126,17 +127,19 @@ def read(folder: Path, redactor: Redactor) -> Run:
     """The records of one run; what is missing or unreadable becomes a problem that the page names."""
     problems: list[str] = []
     run = _json(folder / "run.json", problems, redactor)
-    metrics = _json(folder / "metrics.json", problems, redactor)
+    failed = _text(run.get("status")) in FAILED
+    # A run that failed says so itself; that it has no numbers yet is no second problem.
+    metrics = _json(folder / "metrics.json", [] if failed else problems, redactor)
     states = _mapping(run.get("steps"))
     figures = _figures(folder)
-    notebooks = {p.stem: p for p in sorted((folder / "notebooks").glob("*.ipynb")) if not p.name.startswith(".")}
+    notebooks = _notebooks(folder, states)
     names = sorted({*notebooks, *states, *metrics}, key=_in_order)
     steps = tuple(_step(n, notebooks.get(n), _mapping(states.get(n)), _mapping(metrics.get(n)), figures) for n in names)
     for step in steps:
-        if step.status in ("failed", "error", "timeout") or step.error:
+        if step.status in FAILED or step.error:
             what = ": ".join(p for p in (step.error.get("name"), step.error.get("message")) if p)
             problems.append(f"{step.title}: failed" + (f" ({shorten(what)})" if what else ""))
-    models = _models(run.get("models"))
+    models = _models(run.get("models"), _mapping(run.get("parameters")))
     return Run(
         paper=folder.parent.name,
         name=folder.name,
@@ -228,6 +231,8 @@ def _step(
     figure = Path(_text(metric.get("figure"))).stem
     notes = metric.get("notes")
     values = _mapping(metric.get("metrics"))
+    score = headline(metric.get("headline"))
+    summary = _text(metric.get("summary"))
     return Step(
         name=name,
         title=_text(metric.get("title")) or step_title(name),
@@ -237,23 +242,49 @@ def _step(
         seconds=words.duration(state.get("seconds")),
         key=_text(state.get("key")),
         error=error,
-        headline=headline(metric.get("headline")),
-        summary=_text(metric.get("summary")),
+        headline=score,
+        summary="" if score and _repeats(summary, metric["headline"]) else summary,
         figure=figure if "png" in figures.get(figure, ()) else "",
         alt=_text(metric.get("alt")),
         notes=tuple(_text(n) for n in _list(notes) if _text(n)),
-        metrics=tuple((str(k), _shown(v)) for k, v in values.items() if not isinstance(v, list)),
+        # Lists and records have tables and notes of their own; a mapping with a value is an Estimate.
+        metrics=tuple((str(k), _shown(v)) for k, v in values.items() if not _nested(v)),
     )
 
 
-def _models(recorded: Any) -> tuple[tuple[Mapping[str, str], ...], Mapping[str, str]]:
+def _repeats(summary: str, estimate: Mapping[str, Any]) -> bool:
+    """Whether a summary is no more than the name of a score and the score as a sentence."""
+    from factlab.stats import Estimate
+
+    try:
+        said = str(Estimate.from_dict(estimate))
+    except (TypeError, ValueError, AttributeError):
+        return False
+    return summary.endswith(said) and len(summary.removesuffix(said)) < 40
+
+
+def _notebooks(folder: Path, states: Mapping[str, Any]) -> dict[str, Path]:
+    """The notebook of each step; of a step that failed, the copy that stops at the failure (`30_score.failed.ipynb`)."""
+    found = {p.stem: p for p in sorted((folder / "notebooks").glob("*.ipynb")) if not p.name.startswith(".")}
+    for name in [n for n in found if n.endswith(".failed")]:
+        path, step = found.pop(name), name.removesuffix(".failed")
+        if step not in found or _text(_mapping(states.get(step)).get("status")) in FAILED:
+            found[step] = path
+    return found
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, Mapping) and "value" not in value)
+
+
+def _models(recorded: Any, parameters: Mapping[str, Any]) -> tuple[tuple[Mapping[str, str], ...], Mapping[str, str]]:
     rows, sums = [], {}
     priced = True
     for key, value in _mapping(recorded).items():
         value = _mapping(value)
         role, _, name = key.partition("/")
         if role not in ROLES or not name:
-            role, name = (key, "") if key in ROLES else (_text(value.get("role")), key)
+            role, name = (key, "") if key in ROLES else (_text(value.get("role")) or _roles(key, parameters), key)
         row = {"role": role, "name": _text(value.get("name")) or name or _text(value.get("served"))}
         row["served"] = _text(value.get("served")) or words.NOT_RECORDED
         for k in ("calls", "cached", "prompt_tokens", "completion_tokens"):
@@ -272,6 +303,11 @@ def _models(recorded: Any) -> tuple[tuple[Mapping[str, str], ...], Mapping[str, 
             words.money(sums["usd"]) if priced else "not known for every model" if sums["usd"] else "no price known"
         )
     return tuple(rows), totals
+
+
+def _roles(model: str, parameters: Mapping[str, Any]) -> str:
+    """The roles that a run's parameters give to a model: `subject, checker`."""
+    return ", ".join(name for name, value in parameters.items() if name in ROLES and value == model)
 
 
 def _figures(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -19,7 +19,7 @@ OUTCOMES = {
     "unknown": "unknown",
     "no_units": "without a unit",
     "undefined": "undefined",
-    "error": "failed call",
+    "error": "failed or empty",
 }
 
 

@@ -33,11 +33,17 @@ class Parsed:
 
 # --- reasoning ---------------------------------------------------------------------------------------------------
 
-_THOUGHT = r"(?:ant|seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|chain_of_thought|cot)"
+_THOUGHT = (
+    r"(?:ant|seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflections?|scratchpad|chain[_ -]of[_ -]thoughts?|cot"
+    r"|analysis|(?:inner|internal)[_ -](?:monologue|thoughts?|reasoning))"
+)
+_LESS, _MORE = "(?:<|&lt;|＜)", "(?:>|&gt;|＞)"
 # (opening, closing): XML, [THINK], Kimi's ◁think▷, <|begin_of_thought|>, <|START_THINKING|>, <unused94>, <|channel>
 _DELIMITERS = [
-    (rf"<\s*{_THOUGHT}(?:\s[^<>]*)?>", rf"<\s*/\s*{_THOUGHT}\s*>"),
-    (rf"\[\s*{_THOUGHT}\s*\]", rf"\[\s*/\s*{_THOUGHT}\s*\]"),
+    (rf"{_LESS}\s*{_THOUGHT}(?:\s+\w+=[^<>]*|\s*){_MORE}", rf"{_LESS}\s*/\s*{_THOUGHT}\s*{_MORE}"),
+    # `[Reasoning]` alone is a heading; of such marks only the closing one is sure.
+    (r"\[\s*think(?:ing)?\s*\]", rf"\[\s*/\s*{_THOUGHT}\s*\]"),
+    (r"^```(?:think(?:ing)?|thoughts?|reasoning)[ \t]*$", r"^```/think$"),
     (rf"◁\s*{_THOUGHT}\s*▷", rf"◁\s*/\s*{_THOUGHT}\s*▷"),
     (r"<\|\s*begin_of_thought\s*\|>", r"<\|\s*end_of_thought\s*\|>"),
     (r"<\|\s*start_thinking\s*\|>", r"<\|\s*end_thinking\s*\|>"),
@@ -45,21 +51,34 @@ _DELIMITERS = [
     (r"<unused94>", r"<unused95>"),
     (r"<\|channel>\s*thought", r"<channel\|>"),
 ]
-_OPENING = re.compile("|".join(o for o, _ in _DELIMITERS), re.IGNORECASE)
-_CLOSING = re.compile("|".join(c for _, c in _DELIMITERS), re.IGNORECASE)
+_OPENING = re.compile("|".join(o for o, _ in _DELIMITERS), re.IGNORECASE | re.MULTILINE)
+_CLOSING = re.compile("|".join(c for _, c in _DELIMITERS), re.IGNORECASE | re.MULTILINE)
+_THOUGHT_FENCE = re.compile(r"```(?:think(?:ing)?|thoughts?|reasoning)[ \t]*", re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*?(?:<\|message\|>|\s)", re.IGNORECASE)
 _SPECIAL = re.compile(
-    r"<\|(?:end|return|start|eot_id|im_end|im_start|endoftext|end_of_text|eom_id|end_of_turn|begin_of_solution"
+    r"<\|start_header_id\|>\w+<\|end_header_id\|>|<\|(?:im_start|start)\|>assistant\b|<think\s*/>"
+    r"|<\|(?:end|return|start|eot_id|im_end|im_start|endoftext|end_of_text|eom_id|end_of_turn|begin_of_solution"
     r"|end_of_solution|start_response|end_response|end_of_turn_token|call)\|>|</s>|<s>|<eos>|<bos>|<end_of_turn>|<pad>",
     re.IGNORECASE,
 )
 
 
+def _fences_closed(reply: str) -> str:
+    """A reply whose code fences of reasoning end in a mark of their own, so that they differ from those of an answer."""
+    lines, inside = reply.split("\n"), False
+    for number, line in enumerate(lines):
+        if inside and line.rstrip() == "```":
+            lines[number], inside = "```/think", False
+        else:
+            inside = inside or _THOUGHT_FENCE.fullmatch(line) is not None
+    return "\n".join(lines)
+
+
 def strip_reasoning(reply: str | None) -> Parsed:
     """Remove the reasoning that some models write before their answer.
 
-    Understands `<think>`, `<thinking>`, `<reasoning>`, `[THINK]` and their kin in any case, several blocks, a lone
-    closing tag (the opening one was part of the chat template), and harmony channels
+    Understands `<think>`, `<thinking>`, `<reasoning>`, `<analysis>`, `[THINK]` and their kin in any case, also as
+    `&lt;think&gt;` and as a code fence ```` ```thinking ````, several blocks, a lone closing tag (the opening one was part of the chat template), and harmony channels
     (`<|channel|>analysis<|message|>…<|channel|>final<|message|>…`), also with their marks already removed
     (`analysis…assistantfinal…`). Marks of the end of a turn go too.
 
@@ -85,11 +104,12 @@ def strip_reasoning(reply: str | None) -> Parsed:
         cut = re.search(r"<\|(?:end|return|start|channel|call)\|>", answer)
         answer = _SPECIAL.sub(" ", answer[: cut.start()] if cut else answer).strip()
         return Parsed(answer, "scored" if answer else "truncated")
-    unmarked = re.match(r"\s*(?:analysis|commentary)(?=[A-Z\"'])", reply)
+    unmarked = re.match(r"\s*(?:analysis|commentary|assistantfinal)(?=[A-Z\"'])", reply)
     if unmarked:
         _, found, answer = reply.rpartition("assistantfinal")
         return Parsed(answer.strip(), "scored") if found and answer.strip() else Parsed("", "truncated")
 
+    reply = _fences_closed(reply) if "```" in reply else reply
     kept, position, depth = [], 0, 0
     marks = [(m.start(), m.end(), 1) for m in _OPENING.finditer(reply)]
     marks += [(m.start(), m.end(), -1) for m in _CLOSING.finditer(reply)]
@@ -129,6 +149,9 @@ def plain(reply: str) -> str:
     """
     text = _FENCE.sub("", reply)
     text = re.sub(r"```\w*|~~~", "", text)
+    text = re.sub("[\u200b-\u200d\u2060\ufeff\ufe0e\ufe0f]", "", text)  # zero-width marks, also behind emoji
+    if not re.search(r"</\s*[a-z]\s*>", text, re.IGNORECASE):  # `<B>` is a choice where nothing closes it
+        text = re.sub(r"<([A-Z])>", r"\1", text)
     text = _ANSWER_TAG.sub(lambda m: "\n" if m[1] else "\nAnswer: ", text)
     text = _HTML.sub(" ", text)
     for _ in range(4):  # \boxed{\text{\textbf{B}}} opens from the inside

@@ -24,19 +24,24 @@ _RUBRIC = re.compile(
 _MARKED = re.compile(
     r"(?:\b(?:score|rating|rate|grade|answer|mark|points?|likert|result|value|evaluation|confidence|verdict)s?\b[\"']?"
     rf"(?:[^\d\n.:=]{{0,40}}?(?:\bis\b|\bof\b|\bas\b|\bat\b|:|=|->|→)"
-    rf"|\b) ?[\"'(\[]* ?)(?P<named>{_NUMBER})(?![\d%]|\.\d)"
+    rf"|\b) ?[\"'(\[]* ?)(?P<named>{_NUMBER})(?![\d%]|\.\d)(?: ?(?:/|out of) ?(?P<top>{_NUMBER}))?"
     rf"|(?<![\w.])(?P<over>{_NUMBER}) ?(?:/|out of) ?(?P<high>{_NUMBER})\b|^[\W_]*?(?P<alone>{_NUMBER})[\W_]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _LOOSE = re.compile(rf"(?<![\w.%/])(?:(?<=\s)|(?<=[(\"'\[])|^){_NUMBER}(?![\w%]|\.\d|/\d)", re.MULTILINE)
+# "3-4", "3 or 4": two scores are none; read as a number that is on no scale
+_TWO = re.compile(rf"(?<![\w.]){_NUMBER}(?:-| or | to ){_NUMBER}(?![\w%]|\.\d)")
+_OFF = str(10**9)
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
 def _scores(text: str, high: float) -> list[str]:
-    """Numbers named as scores, else all numbers that stand alone; `7/10` is no score on a scale that ends at 5."""
+    """Numbers named as scores, else all numbers that stand alone; `4/10` is no score on a scale that ends at 5."""
     marked = list(_MARKED.finditer(text))
     if marked:
-        return [m["named"] or m["alone"] or (m["over"] if float(m["high"]) == high else "nan") for m in marked]
+        tops = [float(m["top"] or m["high"] or high) for m in marked]
+        said = [m["named"] or m["alone"] or m["over"] for m in marked]
+        return [score if top == high else _OFF for score, top in zip(said, tops, strict=True)]
     if "\n" in text:
         text = re.sub(r"^\s*\(?\d{1,2}[.)]\s+(?=\S)", " ", text, flags=re.MULTILINE)
     return _LOOSE.findall(text)
@@ -74,7 +79,7 @@ def last_number(reply: str | None, low: float, high: float, prompt: str | None =
     if answer.status != "scored":
         return Parsed(None, answer.status)
     text = plain(without_echo(answer.value, prompt))
-    text = _RUBRIC.sub(" ", _SCALE.sub(" ", text))
+    text = _TWO.sub(_OFF, _RUBRIC.sub(" ", _SCALE.sub(" ", text)))
     scores = _scores(text, high)
     if not scores and not re.search(r"\d", text):
         spelled = re.sub(rf"\b(?:{'|'.join(_WORDS)})\b", lambda m: str(_WORDS.index(m[0].casefold())), text, flags=re.I)

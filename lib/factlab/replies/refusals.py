@@ -61,7 +61,7 @@ _ACT = _any(
     r"""
     (?:be able to )?(?:answer|help|assist|say|tell|provide|give); comply; fulfil+; offer; generate; respond; reply
     determine; comment; discuss
-    engage; do (?:that|this|so); continue; support; create; write; produce; browse; access; diagnose; recommend
+    choose; select; pick; engage; do (?:that|this|so); continue; support; create; write; produce; browse; access; diagnose; recommend
     advise; speculate
     find (?:any|an|the|information|this|that); verify; confirm; share; make (?:a|any|that|this)
     complete (?:this|that|the|your)
@@ -118,6 +118,10 @@ _REFUSAL = re.compile(
             r"(?:cannot|can't|can not|unable to|not able to|could not) (?:answer|say|tell|help|assist|comply"
             r"|determine|respond|provide)\b",
             r"(?:don't|do not|dont) know\b",
+            r"(?:there (?:is|was|isn't|is not) )?(?:not enough|insufficient|not sufficient|inadequate|enough|sufficient)"
+            r" (?:evidence|data) to (?:answer|say|tell|give)\b",
+            r"there (?:is|was) no (?:information|mention)(?: (?:about|on|of) (?:this|that|it))? in the (?:question|context"
+            r"|text|passage|prompt)\b",
             r"(?:there (?:is|was|isn't|is not) )?(?:not enough|insufficient|no|not sufficient|inadequate|enough"
             r"|sufficient) (?:information|context|details?)"
             r"(?: (?:is |was )?(?:provided|given|available))?(?:$|[.,;]| to (?:answer|determine|respond|say"
@@ -143,7 +147,7 @@ _ABSTENTIONS = frozenset(
         not enough information; not enough info; not enough context; not enough evidence; insufficient information
         insufficient data; insufficient evidence; information not available; no information; not provided
         not mentioned
-        not specified; not stated; unanswerable; cannot answer; no response; cannot tell; can't tell; can't say
+        not specified; not stated; the information is not available; this information is not available; unanswerable; cannot answer; no response; cannot tell; can't tell; can't say
         cannot say
         cannot determine; can't determine; cannot be determined; to be determined; abstain; declined; refused
         who knows

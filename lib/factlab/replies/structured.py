@@ -219,8 +219,8 @@ def parse_json(reply: str | None, schema: dict | None = None) -> Parsed:
 
 _MARK = re.compile(
     r"""^(?P<indent>\s*)(?P<mark>
-        (?:[-*•‣◦●▪·–—+►✓✔](?=\s|$)|[•‣◦●▪►](?=\S)|-(?=[A-Z]))          # a bullet
-        |\(?\d{1,3}(?:[.)]|\.\))(?=\s|$)|\(?\d{1,3}[.)](?=[A-Z*"])|\d{1,3}(?::|\s+[-–—])(?=\s)   # a number
+        (?:[-*•‣◦●▪·–—+►✓✔→⇒➤➢](?=\s|$)|[•‣◦●▪►➤➢](?=\S)|[-–—](?=[A-Z]))          # a bullet
+        |\[\d{1,3}\](?=\s)|\#\d{1,3}[.):]?(?=\s)|\d{1,3}\](?=\s)|\d{1,2}\ufe0f?\u20e3|[①-⑳](?=\s)|\(?\d{1,3}(?:[.)]|\.\))(?=\s|$)|\(?\d{1,3}[.)](?=[A-Z*"])|\d{1,3}(?::|\s+[-–—])(?=\s)   # a number
         |\(?[a-zA-Z][.)](?=\s|$)|(?:[ivx]{2,4}|[IVX]{2,4})[.)](?=\s)              # a letter or Roman number
     )\s*(?:\[[ xX]?\]\s*)?""",
     re.VERBOSE,
@@ -242,6 +242,12 @@ _POSTSCRIPT = re.compile(
     r"^(?:note(?: that)?\b|total\b[^.]{0,30}:|these (?:are|atomic|units|facts|statements|sentences)\b"
     r"|each (?:unit|fact|statement|sentence|of these)\b"
     r"|in total\b|there are \w+ (?:atomic )?(?:units|facts|statements))",
+    re.IGNORECASE,
+)
+# `<li>`, `<unit>` begin an item; what ends one, and the list around them, only breaks the line.
+_ELEMENT = re.compile(
+    r"<\s*(/?)\s*(?:(ul|ol|[a-z_ ]*(?:units|facts|claims|statements|sentences|items|list))"
+    r"|(?:li|(?:atomic[_ ]?)?(?:unit|fact|claim|statement|sentence|item)))(?:\s[^<>]*)?>",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^\s*#{1,6}\s|^\s*\*\*[^*]+?:?\*\*:?\s*$")
@@ -362,12 +368,16 @@ def parse_list(reply: str | None, prompt: str | None = None) -> Parsed:
     if re.search(r"[\[{]", text):
         values = [v for v in json_values(text) if isinstance(v, list | dict)]
         items = [i for i in (_tidy(s) for v in values for s in _strings(v)) if i]
-        if items or (values and text.strip("`jsonJSON \n") in ("[]", "{}")):
-            return Parsed(items, "scored" if items else "unparsable")
+        if items:
+            return Parsed(items, "scored")
+        if re.fullmatch(r"(?:```\w*)?\s*[\[{].*[\]}]\s*(?:```)?", text, re.DOTALL) and values:
+            return Parsed([], "unparsable")  # JSON without a text in it
         if re.match(r"(?:```\w*\s*)?\[\s*[\"']", text):
             whole = [_tidy(s) for s in re.findall(r'"((?:\\.|[^"\\])*)"\s*(?=[,\]])', text)]
             return Parsed([w for w in whole if w], "truncated")
-    lines = [piece for line in re.sub(r"(?m)^[ \t]*(?:```|~~~).*$", "", text).splitlines() for piece in _inline(line)]
+    text = re.sub(r"(?m)^[ \t]*(?:```|~~~).*$", "", text)
+    text = _ELEMENT.sub(lambda tag: "\n" if tag[1] or tag[2] else "\n- ", text)
+    lines = [piece for line in text.splitlines() for piece in _inline(line)]
     items = _table(lines)
     items = _lines(lines) if items is None else items
     items = [i for i in map(_tidy, items) if re.search(r"\w", i)]
@@ -378,6 +388,19 @@ def _lines(lines: list[str]) -> list[str]:
     sequential = _in_sequence(lines)
     marks = [_marked(line, sequential) for line in lines]
     is_list = any(m and m[1] for m in marks)
+    first = next((i for i, m in enumerate(marks) if m and m[1]), 0)
+    announced = [
+        i for i, line in enumerate(lines[:first]) if plain(line).endswith(":") and _PREAMBLE.match(plain(line))
+    ]
+    if announced:  # what stands before `Units:` is the text that was taken apart
+        lines, marks = lines[announced[-1] :], marks[announced[-1] :]
+    # The list mark below each line, and whether anything stands below it.
+    below: list[tuple[int, str] | None] = [None] * len(lines)
+    more = [False] * len(lines)
+    for number in range(len(lines) - 2, -1, -1):
+        mark = marks[number + 1]
+        below[number] = mark if mark and mark[1] else below[number + 1]
+        more[number] = more[number + 1] or bool(lines[number + 1].strip())
     items: list[str] = []
     heading: tuple[int, str] | None = None
     joinable = False
@@ -388,8 +411,8 @@ def _lines(lines: list[str]) -> list[str]:
             continue
         if mark:
             indent, item = mark
-            below = next((m for m in marks[number + 1 :] if m and m[1]), None)
-            if plain(item).endswith(":") and below and below[0] > indent:
+            under = below[number]
+            if plain(item).endswith(":") and under and under[0] > indent:
                 heading, joinable = (indent, plain(item).rstrip(": ")), False
                 continue
             if heading and indent <= heading[0]:
@@ -399,19 +422,18 @@ def _lines(lines: list[str]) -> list[str]:
             items.append(item)
             joinable = True
             continue
-        more = any(m and m[1] for m in marks[number + 1 :]) or any(li.strip() for li in lines[number + 1 :])
         if not items:
             preamble = _PREAMBLE.match(text)
-            if preamble and (more or preamble.end() < len(text)):
+            if preamble and (more[number] or preamble.end() < len(text)):
                 text = text[preamble.end() :]
-            elif more and (text.endswith(":") or (is_list and _HEADING.match(line))):
+            elif more[number] and (text.endswith(":") or (is_list and _HEADING.match(line))):
                 text = ""
             if not text or is_filler(text):
                 continue
         elif is_list and _HEADING.match(line) or _POSTSCRIPT.match(text) or is_filler(text):
             joinable = False
             continue
-        ended = items and _ENDED.search(plain(items[-1]))
+        ended = items and _ENDED.search(plain(items[-1][-40:]))
         wrapped = text[0].islower() or is_list or bool(items and items[-1].endswith(","))
         if joinable and items and wrapped and not ended:
             items[-1] = f"{items[-1].rstrip()} {text}"

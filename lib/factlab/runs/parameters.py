@@ -63,10 +63,16 @@ class Plan:
     parameters: Mapping[str, Any]
     time_limit_s: float
     declared: Mapping[Path, Mapping[str, Parameter]] = field(repr=False)
+    root: Path = field(default_factory=places.root)  # the checkout; kept, since a worker's working folder is another
 
     @property
     def folder(self) -> Path:
-        return places.outputs() / self.paper / self.name
+        """The folder that the run is written to."""
+        return self.root / "outputs" / self.paper / self.name
+
+    def resolved(self) -> dict[str, Any]:
+        """Every parameter of every notebook of the run."""
+        return {name: value for notebook in self.notebooks for name, value in self.for_notebook(notebook).items()}
 
     def for_notebook(self, notebook: Path) -> dict[str, Any]:
         """Every parameter of one notebook, resolved."""
@@ -184,6 +190,7 @@ def plan(
     if empty:
         raise RunError(f"{where}: `grid` gives no values for {', '.join(empty)}")
     plans = []
+    _check_plain(combined | wanted.grid, where)
     for combination in itertools.product(*([(name, v) for v in values] for name, values in wanted.grid.items())):
         values = _check(combined | dict(combination), known, where)
         name = wanted.name
@@ -222,6 +229,20 @@ def _check(values: Mapping[str, Any], known: Mapping[str, Parameter], where: str
         return checker.model_validate(dict(values)).model_dump(include=set(values))
     except pydantic.ValidationError as error:
         raise RunError(_explain(error, where, list(known))) from error
+
+
+def _check_plain(values: Mapping[str, Any], where: str) -> None:
+    """Parameters go through JSON, so what it cannot hold (a date, NaN deep in a list, a number as a key) is refused by name."""
+    for name, value in values.items():
+        try:
+            same = json.loads(json.dumps(value, allow_nan=False)) == value
+        except (TypeError, ValueError):
+            same = False
+        if not same:
+            raise RunError(
+                f"{where}: {name}: wants numbers, texts, true, false, null, and lists or mappings (with texts as keys) of them; "
+                f"dates go in quotes, and NaN and infinity are no numbers here (got {value!r})"
+            )
 
 
 def _explain(error: pydantic.ValidationError, where: str, known: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-import time
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,17 @@ def _show_whole_texts() -> None:
     pd.set_option("display.precision", 3)
 
 
+def _plain(value: Any) -> Any:
+    """A value as JSON holds it: numpy's numbers as Python's, arrays as lists, NaN and infinity as null."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 class Workspace:
     """Tables, figures and metrics of one step in one run's folder. Made by `open`."""
 
@@ -48,7 +59,7 @@ class Workspace:
         self.interactive = not run_dir
         self.folder = places.resolve(run_dir) if run_dir else places.outputs() / self.paper / "interactive"
         _show_whole_texts()
-        self._record: dict[str, Any] = {"tables": {}, "figures": {}, "data": {}, "seconds_from": time.time()}
+        self._record: dict[str, Any] = {"tables": {}, "figures": {}, "data": {}}
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -134,7 +145,10 @@ class Workspace:
         notes: Sequence[str] = (),
         metrics: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the step's part of `metrics.json`: the headline number, what to distrust, which models were asked."""
+        """Write the step's part of `metrics.json`: the headline number, what to distrust, which models were asked.
+
+        Every notebook ends with it: a step that has not said so is run again each time.
+        """
         from factlab import models
         from factlab.models import prompts
 
@@ -146,7 +160,7 @@ class Workspace:
             "figure": shown.get("png"),
             "alt": shown.get("alt"),
             "notes": [n for n in notes if n],
-            "metrics": dict(metrics or {}),
+            "metrics": _plain(dict(metrics or {})),
             "models": models.usage(),
             "prompts": prompts.used(),
             "data": self._record["data"],

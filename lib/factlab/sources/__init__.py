@@ -18,6 +18,7 @@ from .released import (
     fetch,
     read_questions,
     read_responses,
+    response_problems,
 )
 from .tables import SYNONYMS, read_table, write_table
 
@@ -41,5 +42,6 @@ __all__ = [
     "read_questions",
     "read_responses",
     "read_table",
+    "response_problems",
     "write_table",
 ]

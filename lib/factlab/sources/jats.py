@@ -16,7 +16,7 @@ from lxml import etree
 from .files import SourceError, existing, read_bytes
 from .markup import Beside, Float, loose, paragraphs_of, paragraphs_of_child, text_of
 from .parsing import parse
-from .references import Reference, person, read_reference
+from .references import Reference, people, read_reference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -272,8 +272,13 @@ def _sections(element: etree._Element, path: tuple[str, ...], part: str, beside:
 
 
 def _path_below(path: tuple[str, ...], section: etree._Element) -> tuple[str, ...]:
-    title = text_of(section.find("title")) or (section.get("sec-type") or "").replace("-", " ").capitalize()
+    title = text_of(section.find("title")) or _kind(section)
     return (*path, title) if title else path
+
+
+def _kind(section: etree._Element) -> str:
+    """The kind of a section as a title: "materials|methods" is "Materials and methods"."""
+    return (section.get("sec-type") or "").replace("-", " ").replace("|", " and ").capitalize()
 
 
 _BACK_TITLES = {
@@ -311,10 +316,7 @@ def _title(meta: etree._Element) -> str:
 def _authors(meta: etree._Element) -> Iterator[str]:
     for contributor in meta.iterfind("contrib-group/contrib"):
         if contributor.get("contrib-type", "author") == "author":
-            for name in contributor.iter("name", "string-name", "collab", "anonymous"):
-                if written := person(name):
-                    yield written
-                    break
+            yield from people(contributor)
 
 
 def _keywords(meta: etree._Element) -> Iterator[str]:
@@ -327,9 +329,9 @@ def _year(meta: etree._Element) -> int | None:
     years = []
     for date in meta.iterchildren("pub-date"):
         kind = f"{date.get('pub-type', '')} {date.get('date-type', '')}"
-        year = text_of(date.find("year"))
-        if re.fullmatch(r"\d{4}", year) and not re.search("release|preprint|submitted|retract|correct", kind):
-            years.append(int(year))
+        year = re.search(r"\d{4}", text_of(date.find("year")) or text_of(date))
+        if year and not re.search("release|preprint|submitted|retract|correct", kind):
+            years.append(int(year[0]))
     if not years and (year := re.search(r"\d{4}", text_of(meta.find(".//copyright-year")))):
         years.append(int(year[0]))
     return min(years, default=None)

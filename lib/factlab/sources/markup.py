@@ -11,7 +11,7 @@ Conventions for text that plain characters cannot show
 * Superscripts become Unicode superscripts where every character has one ("m²", "10⁻³", "Ca²⁺", "¹⁸F"), ordinals and
   marks stay as they are ("1st", "®"), all others take a caret ("p53^R175H", "^{99x}Tc").
 * Where the source glues a word to a script (``m<sup>2</sup>of``), a space is put between.
-* White space of any kind is one space; soft hyphens are removed.
+* White space of any kind is one space; soft hyphens and spaces of no width are removed.
 * A formula is written on one line from its MathML, else its TeX, else its text; one that exists only as a picture
   leaves "[…]" in its place, and is counted.
 """
@@ -194,6 +194,8 @@ def _render(element, beside: Beside) -> str:
         return _SUB + _content(element, beside) + _SUB_END
     if tag in ("break", "hr"):
         return " "
+    if tag == "rt" or (tag == "def" and _is_in_line(element)):
+        return f" ({text_of(element)})"
     if tag == "label":
         return _content(element, beside) + " "
     if tag == "alternatives":
@@ -206,6 +208,11 @@ def _render(element, beside: Beside) -> str:
     if tag in BLOCKS:
         return _BREAK + _content(element, beside) + _BREAK
     return _content(element, beside)
+
+
+def _is_in_line(definition) -> bool:
+    parent = definition.getparent()
+    return parent is not None and parent.tag == "abbrev"
 
 
 def _is_listed_note(element) -> bool:
@@ -264,6 +271,7 @@ def _table(element, beside: Beside) -> str:
 
 # --- second pass: scripts, white space, paragraphs ------------------------------------------------------------------
 
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _RAISED = dict(zip("0123456789+−=()nm", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿᵐ", strict=True))
 _MARKS = _SUP + _SUP_END + _SUB + _SUB_END
 _DASHES = "-‐‑–−"
@@ -274,8 +282,8 @@ _GAPS = re.compile(rf"[ {_GAP}]*{_GAP}[ {_GAP}]*")
 
 
 def _split(marked: str) -> list[str]:
-    if "\u00ad" in marked:
-        marked = marked.replace("\u00ad", "")
+    if not marked.isascii():
+        marked = marked.translate(_UNSEEN)
     return [text for text in (_line(part) for part in marked.split(_BREAK)) if text]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from .markup import text_of
 
 _CITATIONS = ("element-citation", "mixed-citation", "citation", "nlm-citation")
+_ET_AL = re.compile(r"\bet\.?\s+al\b", re.IGNORECASE)
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]+")
 
 
@@ -91,14 +92,15 @@ def _merge(versions: list[Reference]) -> Reference:
 
 def _citation(citation) -> Reference:
     raw = spaced_text(citation)
+    title = _first(citation, "article-title", "chapter-title", "part-title", "data-title", "trans-title")
     year = re.search(r"\d{4}", _first(citation, "year"))
     doi = _identifier(citation, "doi") or next(iter(_DOI.findall(" ".join(_links(citation)) + " " + raw)), "")
     return Reference(
         id="",
         label=_first(citation, "label"),
         authors=tuple(_authors(citation)),
-        et_al=citation.find(".//etal") is not None,
-        title=_first(citation, "article-title", "chapter-title", "part-title", "data-title", "trans-title"),
+        et_al=citation.find(".//etal") is not None or bool(_ET_AL.search(raw.partition(title)[0] if title else raw)),
+        title=title,
         source=_first(citation, "source", "conf-name"),
         year=year[0] if year else "",
         doi=_bare_doi(doi),
@@ -133,18 +135,38 @@ def _authors(citation) -> list[str]:
         for element in place.iter("name", "string-name", "collab"):
             group = next(element.iterancestors("person-group"), None)
             within = next(element.iterancestors("collab", "name", "string-name"), None)
-            if within is None and (groups or group is None) and (written := person(element)):
+            if within is not None or element in _other_versions(element):
+                continue
+            if (groups or group is None) and (written := person(element)):
                 names.append(written)
     return names
 
 
+def _other_versions(name) -> list:
+    """The same name in other scripts or languages; the one in Latin script counts, else the first."""
+    parent = name.getparent()
+    if parent is None or parent.tag not in ("name-alternatives", "collab-alternatives"):
+        return []
+    versions = [e for e in parent if e.tag in ("name", "string-name", "collab")]
+    chosen = next((e for e in versions if re.search("[A-Za-z]", spaced_text(e))), versions[0])
+    return [e for e in versions if e is not chosen]
+
+
+def people(element) -> list[str]:
+    """The first name or group in an element that says who someone is, as a list of at most one."""
+    for name in element.iter("name", "string-name", "collab", "anonymous"):
+        if name not in _other_versions(name) and (written := person(name)):
+            return [written]
+    return []
+
+
 def person(name) -> str:
-    """ "Surname, Given names, Jr" of a ``name`` or ``string-name``; the text of a ``collab``.
+    """ "Surname, Given names, Jr" of a ``name`` or ``string-name``; the text of a ``collab``, without its members.
 
     The comma keeps names of several words apart ("de Oliveira, S D").
     """
     if name.tag == "collab":
-        return " ".join(text for e in [name] if (text := re.sub(r"\s+", " ", spaced_text(e))))
+        return spaced_text(name, leave_out=("contrib-group", "fn", "xref", "aff", "address", "author-comment"))
     parts = [text_of(name.find(tag)) for tag in ("surname", "given-names", "suffix")]
     return ", ".join(part for part in parts if part) if parts[0] else text_of(name)
 
@@ -166,14 +188,16 @@ _FORMATTING = frozenset(
 )
 
 
-def spaced_text(element) -> str:
+def spaced_text(element, leave_out: tuple[str, ...] = ()) -> str:
     """All text of an element, with a space wherever two fields meet that the printer would have kept apart."""
     pieces: list[str] = []
 
     def walk(node) -> None:
         pieces.append(node.text or "")
         for child in node:
-            if child.tag in _FORMATTING:
+            if child.tag in leave_out:
+                pieces.append(" ")
+            elif child.tag in _FORMATTING:
                 pieces.append(_whole(child))
             else:
                 pieces.append("\x00")

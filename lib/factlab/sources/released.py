@@ -133,12 +133,11 @@ def read_questions(path: str | Path) -> "pd.DataFrame":
     Raises
     ------
     SourceError
-        See `read_table`.
+        See `read_table`; also when the file has no rows.
     """
     frame, _ = read_table(path, ["question"], ["category", "source", "question_id"])
-    new = [name for name in frame.columns if name.strip().casefold() in ("new_category", "new category")]
-    if new:
-        frame["category"] = frame[new[0]]
+    _some_rows(frame, path)
+    _one_of_29(frame)
     _tidy(frame)
     return frame[["question_id", "question", "category", "source", "problem"]]
 
@@ -156,16 +155,19 @@ def read_responses(path: str | Path) -> "pd.DataFrame":
     -------
     DataFrame
         Columns ``response_id``, ``question_id``, ``question``, ``response``, ``category``, ``source``,
-        ``finish_reason``, ``problem``, all text, the response exactly as in the file; index ``row``. A question may come
+        ``finish_reason``, ``problem``, all text, the response exactly as in the file; index ``row``. Of the released
+        benchmark with a column of responses added, ``new_category`` is the category. A question may come
         with several responses. Identifiers that the file does not give are made from the text.
 
     Raises
     ------
     SourceError
-        See `read_table`.
+        See `read_table`; also when the file has no rows, or two rows the same ``response_id``.
     """
-    optional = ["category", "question_id", "source", "finish_reason", "response_id"]
-    frame, _ = read_table(path, ["question", "response"], optional)
+    frame, _ = read_table(path, ["question", "response"], _RESPONSE_COLUMNS)
+    _some_rows(frame, path)
+    _own_ids(frame, path)
+    _one_of_29(frame)
     _tidy(frame, repeats=True)
     texts = list(zip(frame["question_id"], frame["response"], strict=True))
     made = content_ids(texts, zip(frame["category"], frame["source"], strict=True), "r")
@@ -173,6 +175,53 @@ def read_responses(path: str | Path) -> "pd.DataFrame":
     return frame[
         [*["response_id", "question_id", "question", "response", "category", "source", "finish_reason", "problem"]]
     ]
+
+
+_RESPONSE_COLUMNS = ("category", "question_id", "source", "finish_reason", "response_id")
+
+
+def response_problems(path: str | Path) -> "pd.DataFrame":
+    """What looks odd in a user's table of responses, to be shown beside its score.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table that `read_responses` takes.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``row`` (as a spreadsheet shows it; 0 for the file as a whole), ``column``, ``problem``: another encoding than
+        UTF-8, empty cells, rows that repeat, blank lines left out. Empty when there is nothing to say.
+
+    Raises
+    ------
+    SourceError
+        See `read_table`.
+    """
+    return read_table(path, ["question", "response"], _RESPONSE_COLUMNS)[1]
+
+
+def _some_rows(frame: "pd.DataFrame", path: str | Path) -> None:
+    if not len(frame):
+        raise SourceError(f"{path}: the file has headings and no rows; add the rows below the headings.")
+
+
+def _one_of_29(frame: "pd.DataFrame") -> None:
+    """In the benchmark as released with source papers, `category` is a list of free words and `new_category` one of 29."""
+    new = [name for name in frame.columns if name.strip().casefold() in ("new_category", "new category")]
+    if new:
+        frame["category"] = frame[new[0]]
+
+
+def _own_ids(frame: "pd.DataFrame", path: str | Path) -> None:
+    seen: dict[str, int] = {}
+    for row, own in zip(frame.index, frame["response_id"].str.strip(), strict=True):
+        if own and seen.setdefault(own, row) != row:
+            raise SourceError(
+                f"{path}: response_id {own!r} stands in row {seen[own]} and in row {row}; give each response an id of its "
+                "own, or take the column out (ids are then made)."
+            )
 
 
 def _tidy(frame: "pd.DataFrame", repeats: bool = False) -> None:

@@ -299,6 +299,7 @@ def _labelled(
     """Label numbers of the complete pairs, the labels in order, and which rows are complete."""
     import pandas as pd
 
+    a, b = resampling.column(a, "a"), resampling.column(b, "b")
     resampling.check_pairs(a, b)
     both = [np.fromiter((_python(v) for v in column), dtype=object, count=len(column)) for column in (a, b)]
     kept = ~(pd.isna(both[0]) | pd.isna(both[1]))
@@ -368,6 +369,7 @@ def krippendorff_alpha(ratings: ArrayLike, level: Level = "nominal", labels: Seq
     """
     import pandas as pd
 
+    ratings = ratings.to_numpy(dtype=object) if isinstance(ratings, pd.DataFrame) else ratings
     rows = [[_python(value) for value in row] for row in ratings]
     if not rows or len({len(row) for row in rows}) > 1:
         raise ValueError("ratings: each rater needs one entry an item, None where there is no rating")

@@ -166,8 +166,8 @@ def equivalence(
     Schuirmann (1987), J. Pharmacokinet. Biopharm. 15:657. statsmodels `ttost_paired`, `ttost_ind`. Items are taken as
     independent; for clustered pairs see `compare(level=0.90)`. Fewer than ten items in an arm are not tested.
     """
-    if not (margin > 0 and math.isfinite(margin)):
-        raise ValueError(f"margin: expected a difference above 0, got {margin}")
+    if not isinstance(margin, int | float | np.number) or not (margin > 0 and math.isfinite(margin)):
+        raise ValueError(f"margin: expected a difference above 0, got {margin!r}")
     if paired:
         a, b, kept = resampling.pairs(a, b)
         left = int((~kept).sum())

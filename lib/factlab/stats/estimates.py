@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from factlab.stats import resampling
-from factlab.stats.resampling import FEW, is_constant, signature, table
+from factlab.stats.resampling import FEW, FEWEST, is_constant, signature, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ class Estimate:
 
     def outcomes(self) -> str:
         """What was left out, most frequent first: `6 refused, 3 unknown`."""
-        ordered = sorted(self.counts.items(), key=lambda item: -item[1])
+        ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         return ", ".join(f"{n:,} {name}" for name, n in ordered)
 
     def __float__(self) -> float:
@@ -221,10 +221,16 @@ def estimate(
       zeros and ones it errs on the wide side, as no variable in 0..1 varies more than a 0/1 one of the same mean.)
     * All 0 or all 1, with clusters: a bootstrap would give an interval of no width. Wilson's interval is taken for
       n² / Σ(cluster sizes²) items, which is right when the items of a cluster all share one fate, and else too wide.
+    * Any other scores of fewer than five items (clusters, where there are any): no interval, and `reason` says so. A
+      bootstrap of 2, 3 or 4 covers the truth in some 60, 75 or 85 of 100 cases (see `resampling.mean_interval`).
     * Any other equal values, or a single value or cluster: no interval, and `reason` says why.
     """
     if not 0 < level < 1:
         raise ValueError(f"level: expected a share between 0 and 1, got {level}")
+    values = resampling.column(values, "values")
+    if clusters is not None:
+        clusters = resampling.column(clusters, "clusters")
+        resampling.check_pairs(values, clusters, ("values", "clusters"))
     x = resampling.numbers(values)
     kept = ~np.isnan(x)
     codes, groups = resampling.cluster_codes(clusters, kept)
@@ -247,8 +253,11 @@ def estimate(
     if independent < 2 or equal:
         reason = "one cluster" if groups == 1 and len(x) > 1 else "one value" if len(x) == 1 else "all values equal"
         return Estimate(mean, reason=reason, signature=signature(name, **key), **common)
-    low, high = resampling.mean_interval(np.bincount(codes, weights=x), sizes, level, replicates, seed)
     what = unit if groups is None else "clusters"
+    if independent < FEWEST:
+        reason = f"{independent} {what}: too few for an interval, {FEWEST} needed"
+        return Estimate(mean, reason=reason, signature=signature(name, **key), **common)
+    low, high = resampling.mean_interval(np.bincount(codes, weights=x), sizes, level, replicates, seed)
     reason = "all cluster means equal" if low is None else ""
     if low is not None and independent < FEW:
         reason = f"only {independent} {what}: the interval is likely too narrow"

@@ -8,7 +8,7 @@ times sums. `stats`, `comparisons` and `agreement` are built on this module; cal
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEW = 10  # fewer items, pairs or clusters than this are described, not tested
+FEWEST = 5  # fewer items or clusters than this have no bootstrap interval
 EXACT_FLIPS = 16  # up to 2**16 sign patterns are enumerated instead of sampled
 _BLOCK = 2**16  # counts held at once: half a megabyte stays in the processor's cache (2**20: up to twice as slow)
 _FLOATS = frozenset(
@@ -44,35 +45,59 @@ def numbers(values: ArrayLike | pd.Series, name: str = "values") -> np.ndarray:
     Raises
     ------
     ValueError
-        When it is a table, or holds text or an infinite number; the row is named.
+        When it is a table, or holds text, an infinite number or one beyond ±1e100; the row is named.
     """
     import pandas as pd
 
-    if not hasattr(values, "__len__") and isinstance(values, Iterable):
-        values = list(values)
-    array = np.asarray(values, dtype=object)
+    array = np.asarray(column(values, name), dtype=object)
     if array.ndim != 1:
         raise ValueError(f"{name}: expected one column of numbers, got {array.ndim} dimensions {array.shape}")
     array = np.where(pd.isna(array), np.nan, array) if array.size else array
     try:
         out = array.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         row = next(i for i, value in enumerate(array) if not _is_number(value))
-        raise ValueError(f"{name}, row {row}: {array[row]!r} is not a number; convert or leave it out first") from None
+        raise ValueError(
+            f"{name}, row {row}: {_shown(array[row])} is not a number; convert or leave it out first"
+        ) from None
     if np.isinf(out).any():
         raise ValueError(f"{name}, row {int(np.isinf(out).argmax())}: the number is infinite")
+    if (large := np.abs(np.nan_to_num(out)) > 1e100).any():
+        # Their squares and cubes would overflow far from here.
+        raise ValueError(f"{name}, row {int(large.argmax())}: {out[large.argmax()]:g} is too large; change the unit")
     return out
+
+
+def column(values: Any, name: str) -> Any:
+    """Values as something with a length and an order; a generator is read into a list.
+
+    Raises
+    ------
+    ValueError
+        For what is no column: one number, text, a set, a dictionary, None.
+    """
+    if isinstance(values, Iterator):
+        return list(values)
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set) or np.ndim(values) == 0:
+        kind = "None" if values is None else f"{type(values).__name__} {str(values)[:40]!r}"
+        raise ValueError(f"{name}: expected a column (a list, an array, a Series), got {kind}")
+    return values if hasattr(values, "__len__") else list(values)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
 
 
 def _is_number(value: object) -> bool:
     try:
         float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
 
-def check_pairs(a: Any, b: Any) -> None:
+def check_pairs(a: Any, b: Any, names: tuple[str, str] = ("a", "b")) -> None:
     """Refuse two columns that cannot be paired row by row.
 
     Rows are paired by position. Two Series whose labels are the same but in another order, or overlap in part, are
@@ -82,13 +107,19 @@ def check_pairs(a: Any, b: Any) -> None:
     ------
     ValueError
     """
-    if len(a) != len(b):
-        raise ValueError(f"a has {len(a)} rows and b has {len(b)}: paired columns need one row for each item in both")
+    first, second = names
+    if len(column(a, first)) != len(column(b, second)):
+        raise ValueError(
+            f"{first} has {len(a)} rows and {second} has {len(b)}: paired columns need one row for each item in both"
+        )
     left, right = getattr(a, "index", None), getattr(b, "index", None)
     if not hasattr(left, "equals") or not hasattr(right, "equals") or left.equals(right):
         return
     if len(left.intersection(right)):
-        raise ValueError("a and b have different row labels; bring them into one order first, e.g. a, b = a.align(b)")
+        raise ValueError(
+            f"{first} and {second} have different row labels; bring them into one order first, "
+            f"e.g. {first}, {second} = {first}.align({second})"
+        )
 
 
 def pairs(a: ArrayLike | pd.Series, b: ArrayLike | pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,6 +132,7 @@ def pairs(a: ArrayLike | pd.Series, b: ArrayLike | pd.Series) -> tuple[np.ndarra
     kept : (rows,) array of bool
         True where both numbers are there.
     """
+    a, b = column(a, "a"), column(b, "b")
     check_pairs(a, b)
     a, b = numbers(a, "a"), numbers(b, "b")
     kept = ~(np.isnan(a) | np.isnan(b))
@@ -132,20 +164,27 @@ def cluster_codes(clusters: ArrayLike | pd.Series | None, kept: np.ndarray) -> t
 
     if clusters is None:
         return np.arange(int(kept.sum())), None
-    labels = pd.Series(np.asarray(clusters, dtype=object))
+    given = column(clusters, "clusters")
+    if np.ndim(given) > 1 and not isinstance(given, list | tuple):
+        raise ValueError(f"clusters: expected one column of labels, got a table of shape {np.shape(given)}")
+    # Element by element: numpy would make a table of labels that are tuples.
+    labels = pd.Series(np.fromiter(given, dtype=object, count=len(given)))
     if len(labels) != len(kept):
         raise ValueError(f"clusters has {len(labels)} rows, the values have {len(kept)}: one label a row is needed")
     missing = labels.isna().to_numpy() & kept
     if missing.any():
         raise ValueError(f"clusters, row {int(missing.argmax())}: no label; give each row its source, or leave it out")
-    codes, names = pd.factorize(labels[kept])
+    try:
+        codes, names = pd.factorize(labels[kept])
+    except TypeError:
+        raise ValueError("clusters: a label must be text, a number or a tuple, not a list or a dictionary") from None
     return codes, len(names)
 
 
 def cluster_sums(columns: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Add up rows by cluster: (n, m) columns to (clusters, m) sums."""
     groups = int(codes.max(initial=-1)) + 1
-    return np.column_stack([np.bincount(codes, weights=column, minlength=groups) for column in columns.T])
+    return np.column_stack([np.bincount(codes, weights=one, minlength=groups) for one in columns.T])
 
 
 def bootstrap_sums(sums: np.ndarray, replicates: int = 4000, seed: int = 0) -> np.ndarray:
@@ -167,26 +206,37 @@ def bootstrap_sums(sums: np.ndarray, replicates: int = 4000, seed: int = 0) -> n
     -----
     The matrix product is done in blocks of some 65,000 counts, so memory does not grow with the number of replicates.
     Clusters are sorted by their sums, which makes the result independent of the order of the rows. Those with equal
-    sums are exchangeable: where few differ (0/1 values, fractions of ten units) the counts of each kind are drawn.
+    sums are exchangeable: where few differ (0/1 values, fractions of ten units) the counts of each kind are drawn. Where
+    only one column varies (each item its own cluster) the product with its counts is taken as a sum over what was drawn.
     """
     sums = np.asarray(sums, dtype=float)
-    if replicates < 1:
+    if replicates < 1 or replicates % 1:
         raise ValueError(f"replicates: expected a whole number of at least 1, got {replicates}")
+    replicates = int(replicates)
     draws = len(sums)
     rng = np.random.default_rng(seed)
     rows, repeats = np.unique(sums, axis=0, return_counts=True)
     few = len(rows) * 10 < draws  # a binomial number costs as much as some ten index numbers
+    varying = np.flatnonzero(np.ptp(rows, axis=0)) if draws else np.arange(0)
     if not few:
         rows = np.repeat(rows, repeats, axis=0)
     out = np.empty((replicates, rows.shape[1]))
+    if draws:
+        out[:] = draws * rows[0]  # right for a column that does not vary, such as the sizes of equal clusters
     block = max(1, _BLOCK // max(1, len(rows)))
     for start in range(0, replicates, block):
         size = min(block, replicates - start)
         if few:
             counts = rng.multinomial(draws, repeats / draws, size=size)
-        else:
-            drawn = rng.integers(0, draws, size=(size, draws)) + np.arange(size)[:, None] * draws
-            counts = np.bincount(drawn.ravel(), minlength=size * draws).reshape(size, draws)
+            out[start : start + size] = counts.astype(float) @ rows
+            continue
+        drawn = rng.integers(0, draws, size=(size, draws))
+        if len(varying) <= 1:  # adding up what was drawn costs less than counting it first
+            for column in varying:
+                out[start : start + size, column] = rows[:, column].take(drawn).sum(axis=1)
+            continue
+        drawn += np.arange(size)[:, None] * draws
+        counts = np.bincount(drawn.ravel(), minlength=size * draws).reshape(size, draws)
         out[start : start + size] = counts.astype(float) @ rows
     return out
 
@@ -229,6 +279,9 @@ def mean_interval(
         clusters      5         10        20        50        200
         mean 0.4   83 / 91   91 / 96   91 / 94   93 / 93   96 / 96
         mean 0.9   72 / 81   84 / 90   88 / 92   92 / 93   94 / 95
+
+    With 2, 3 and 4 clusters this interval covers in 52, 76 and 86 of 100 cases at a mean of 0.4, and in 61, 73 and 82 at
+    0.9: callers give none below `FEWEST`.
     """
     from scipy.stats import norm, t
 
@@ -273,6 +326,7 @@ def sign_flip(sums: np.ndarray, replicates: int = 4000, seed: int = 0) -> tuple[
     if k <= EXACT_FLIPS:
         patterns = (np.arange(2**k)[:, None] >> np.arange(k)) & 1
         return float((np.abs(2 * (patterns @ sizes) - total) >= observed).mean()), "sign flips, exact"
+    replicates = int(replicates)
     rng = np.random.default_rng(seed)
     hits, block = 0, max(1, _BLOCK // k)
     for start in range(0, replicates, block):

@@ -1,13 +1,13 @@
 """DAHL: how much of what a model wrote is true, atomic unit by atomic unit.
 
 Section 3.3 of the paper. Step 0 cleans a response (`preprocess`), Step 1 takes it apart into atomic units
-(`parse_units` reads a splitter model's reply, `clauses.rule_units` needs no model), Step 2 reads the checker's verdicts
+(`parse_units` reads a splitter model's reply, `rule_units` needs no model), Step 2 reads the checker's verdicts
 (`parse_verdict`), Step 3 makes a factual precision per response (`factual_precision`) and their mean, the DAHL score
 (`dahl_score`). Noncommittal responses (section 3.1) are recognised by `is_noncommittal`.
 """
 
-from factlab.units.clauses import rule_units
 from factlab.units.precision import STATUSES, dahl_score, factual_precision, funnel
+from factlab.units.rule_based import rule_units
 from factlab.units.steps import (
     Cleaned,
     is_noncommittal,

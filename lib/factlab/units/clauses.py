@@ -1,15 +1,12 @@
-"""Atomic units without a model: sentences taken apart at clause boundaries by rule.
+"""One sentence taken apart at clause boundaries by rule; the layer under `rule_based.rule_units`.
 
-DAHL, section 3.3, Step 1 (Figure 4, section 5.3) does this with a language model. The rules here take the safe cases
-only: clauses joined by a semicolon or a comma and a conjunction, verb phrases that share a subject, non-restrictive
-relative clauses, "followed by", and list items under a heading. Each unit is a sentence made of the words of its own
+The rules take the safe cases only: clauses joined by a semicolon or a comma and a conjunction, verb phrases that share a subject, non-restrictive
+relative clauses, and "followed by". Each unit is a sentence made of the words of its own
 sentence, plus a repeated subject; where a rule is not sure the sentence stays whole. Verbs are known from a word list.
 """
 
 import re
 
-from factlab.replies.refusals import is_filler
-from factlab.text import sentences
 from factlab.units.verbs import (
     ADVERB,
     AUX,
@@ -27,6 +24,7 @@ from factlab.units.verbs import (
     RELATIVE,
     SINGULAR,
     SUBORDINATE,
+    VERBS,
 )
 
 # --- a sentence with its parts hidden ----------------------------------------------------------------------------
@@ -46,17 +44,17 @@ def _mask(sentence: str) -> str:
     return text
 
 
-def _words(text: str) -> list[tuple[str, int, int]]:
+def words_of(text: str) -> list[tuple[str, int, int]]:
     return [(m[0].casefold(), m.start(), m.end()) for m in re.finditer(r"[^\W_]+(?:[-'’][^\W_]+)*", text)]
 
 
-def _finite(text: str) -> tuple[int, int, str] | None:
+def finite(text: str) -> tuple[int, int, str] | None:
     """The first finite verb: (start, end, kind), kind one of aux, present, plural, past; None if none is known.
 
     An auxiliary is preferred to a form in -s, and that to one in -ed, which may be a participle ("patients treated
     with X are …"). Words behind a relative pronoun are not looked at.
     """
-    words = _words(text)
+    words = words_of(text)
     stop = next((i for i, (w, _, _) in enumerate(words) if w in RELATIVE and i > 0), len(words))
     kinds = (
         ("aux", AUX),
@@ -67,15 +65,15 @@ def _finite(text: str) -> tuple[int, int, str] | None:
     )
     for kind, forms in kinds:
         for i, (word, start, end) in enumerate(words[:stop]):
-            if word not in forms or (i == 0 and kind != "aux") or i == 0:
+            if word not in forms or i == 0:
                 continue
             previous = words[i - 1][0]
             if kind != "aux" and (previous in FUNCTION or (kind == "past" and previous in AUX)):
                 continue
             if (
                 kind == "plural"
-                and not _is_plural(previous)
-                and not (previous.endswith("ly") and i > 1 and _is_plural(words[i - 2][0]))
+                and not is_plural(previous)
+                and not (previous.endswith("ly") and i > 1 and is_plural(words[i - 2][0]))
             ):
                 continue
             if (
@@ -88,15 +86,15 @@ def _finite(text: str) -> tuple[int, int, str] | None:
     return None
 
 
-def _is_plural(noun: str) -> bool:
+def is_plural(noun: str) -> bool:
     """By the ending; of names such as pancreas, virus and sepsis only the certain ones."""
     return (noun.endswith("s") and not re.search(r"(?:ss|us|is|as|os)$", noun)) or noun in PLURALS or noun.endswith("i")
 
 
-def _is_clause(text: str) -> bool:
+def is_clause(text: str) -> bool:
     """Whether a text can stand alone: a subject, then a finite verb that something follows."""
     text = text.strip(" ,;")
-    words = _words(text)
+    words = words_of(text)
     if len(words) < 3 or (SUBORDINATE.match(text) and not re.match(r"(?:both|either|neither)\b", text, re.I)):
         return False
     if words[0][0] in RELATIVE | AUX or words[0][0] in (
@@ -112,11 +110,19 @@ def _is_clause(text: str) -> bool:
         "including",
     ):
         return False
-    verb = _finite(text)
+    verb = finite(text)
     return verb is not None and text[: verb[0]].strip() != "" and len(text[verb[1] :].split()) >= 1
 
 
-def _sentence(text: str) -> str:
+def asserts(text: str) -> bool:
+    """Whether a text has a finite verb, also one that is spelled like a noun (`the bones repair themselves`)."""
+    verb = finite(text)
+    words = [w for w, _, _ in words_of(text)]
+    pairs = zip(words, words[1:], strict=False)
+    return (verb is not None and verb[2] != "past") or any(is_plural(a) and b in VERBS for a, b in pairs)
+
+
+def as_sentence(text: str) -> str:
     """A clause as a sentence: capital in front, full stop behind."""
     text = re.sub(r"\s+", " ", text).strip(" ,;:")
     text = re.sub(r"^(?:and|but|or|so|yet|while|whereas|although|though)\s+(?!\w+ly\b,)", "", text)
@@ -155,7 +161,7 @@ def _semicolon(text: str) -> list[str] | None:
         ).strip()
         for a, b in zip(bounds, bounds[1:], strict=False)
     ]
-    return parts if all(_is_clause(p) for p in parts) else None
+    return parts if all(is_clause(p) for p in parts) else None
 
 
 def _conjoined(text: str) -> list[str] | None:
@@ -164,17 +170,17 @@ def _conjoined(text: str) -> list[str] | None:
         right = re.sub(r"^(?:therefore|thus|consequently|hence|then|also),?\s+", "", right)
         if (
             ":" not in _mask(left)
-            and _is_clause(left)
+            and is_clause(left)
             and _ended(left)
             and _own_subject(right)
             and not SUBORDINATE.match(left.strip())
         ):
             return [left, right]
     for left, right in _cut(text, r"\s+(?:and|but)\s+(?=(?:it|they|this|these|he|she)\s)"):
-        verb = _finite(right)
+        verb = finite(right)
         if (
-            _is_clause(left)
-            and _is_clause(right)
+            is_clause(left)
+            and is_clause(right)
             and verb
             and len(right[: verb[0]].split()) <= 3
             and not SUBORDINATE.match(left)
@@ -186,18 +192,18 @@ def _conjoined(text: str) -> list[str] | None:
 def _ended(left: str) -> bool:
     """Whether a clause that goes on with `that …` has come to a verb after it ("we found that A, and B …")."""
     _, that, content = left.rpartition(" that ")
-    return not that or _finite(f"x {content}") is not None
+    return not that or finite(f"x {content}") is not None
 
 
 def _own_subject(right: str) -> bool:
     """Whether what follows a comma and a conjunction is a clause with a subject before its verb, no list item."""
     if (
-        not _is_clause(right)
+        not is_clause(right)
         or re.match(r"\w+ly \w+ed\b", right)
         or re.match(rf"{ADVERB}*(?:{'|'.join(AUX)})\b", right, re.I)
     ):
         return False
-    verb = _finite(right)
+    verb = finite(right)
     subject = right[: verb[0]]
     # "…, A, and B compared with C": a participle behind a list, no verb.
     if verb[2] == "past" and re.match(r"\s*(?:with|to|by)\b", right[verb[1] :]):
@@ -217,7 +223,7 @@ def _concession(text: str) -> list[str] | None:
         left = left[found.end() :]
         if re.match(r"\w+ing\b", right):
             continue
-        if _is_clause(left) and _is_clause(right):
+        if is_clause(left) and is_clause(right):
             return [left, right]
     return None
 
@@ -225,10 +231,10 @@ def _concession(text: str) -> list[str] | None:
 def _followed_by(text: str) -> list[str] | None:
     """`The most common sites are A and B, followed by C`: the subject is repeated (the paper's Figure 4)."""
     for left, right in _cut(text, r",\s+followed by\s+"):
-        verb = _finite(left)
+        verb = finite(left)
         if not verb or left[verb[0] : verb[1]].casefold() not in BE or _has_relative(left[: verb[0]]):
             return None
-        said = [w for w, _, _ in _words(left[verb[1] :])]
+        said = [w for w, _, _ in words_of(left[verb[1] :])]
         if len(said) > 2 and any(w in PARTICIPLE or w.endswith("ed") for w in said[:3]):
             return None  # "are associated with A, followed by B": it is A that B comes after
         return [left, f"{left[: verb[1]]} followed by {right}"]
@@ -267,18 +273,18 @@ def _relative(text: str) -> list[str] | None:
         form = verb[1].casefold()
         if form not in AUX | PRESENT or form in _OF_THE_CLAUSE:
             continue
-        if not _finite(before) and not _has_relative(before):
+        if not finite(before) and not _has_relative(before):
             end = re.search(r",\s+", _mask(after))
             if not end or not _simple_subject(before):
                 continue
             clause, rest = after[: end.start()], after[end.end() :]
             main = f"{before} {rest}"
-            goes_on = any(w in AUX | PRESENT | PAST for w, _, _ in _words(rest)[:2])
-            if goes_on and _is_clause(main) and _agrees(before, form):
+            goes_on = any(w in AUX | PRESENT | PAST for w, _, _ in words_of(rest)[:2])
+            if goes_on and is_clause(main) and agrees(before, form):
                 return [f"{before} {clause}", main]
             continue
         noun = _last_noun_phrase(before)
-        if noun and _agrees(noun, form) and not re.search(r",\s", _mask(after)) and _is_clause(before):
+        if noun and agrees(noun, form) and not re.search(r",\s", _mask(after)) and is_clause(before):
             return [before, f"{noun} {after}"]
     return None
 
@@ -297,20 +303,20 @@ def _last_noun_phrase(text: str) -> str | None:
     found = re.search(r"(?:^|\s)(?:(\w+)\s+)?((?:an?|the)\s+(?:[\w-]+\s+){0,3}[\w-]+(?:\s+\([^()]*\))?)$", text, re.I)
     if not found or (found[1] or "").casefold() not in AUX | PRESENT | PAST | {"by", "as", "into", "called", "be"}:
         return None
-    inside = [w for w, _, _ in _words(found[2])][1:]
+    inside = [w for w, _, _ in words_of(found[2])][1:]
     if any(w in FUNCTION | AUX | PARTICIPLE | PRESENT | BASE for w in inside):
         return None
     return re.sub(r"^an?\s", lambda m: m[0].capitalize(), found[2])
 
 
-def _agrees(noun: str, verb: str) -> bool:
+def agrees(noun: str, verb: str) -> bool:
     """Whether number fits; where the verb does not show it, or a name ends oddly, only clear cases pass."""
-    words = _words(re.sub(r"\([^()]*\)", "", noun))
+    words = words_of(re.sub(r"\([^()]*\)", "", noun))
     if not words:
         return False
     head = next((words[i - 1][0] for i, (w, _, _) in enumerate(words) if w in ("of", "in", "with") and i), words[-1][0])
     joined = any(w == "and" for w, _, _ in words)
-    plural = joined or _is_plural(head)
+    plural = joined or is_plural(head)
     if verb in SINGULAR or verb in PRESENT:
         return not plural
     return plural if verb in PLURAL else True
@@ -344,7 +350,7 @@ def _verb_phrases(text: str) -> list[str] | None:
         return None
     # The verb that stands before the first conjunction, if any ("included 100 patients and was held in Spain").
     conjunction = re.search(r"\b(?:and|but)\b", _mask(text), re.I)
-    verb = (conjunction and _finite(text[: conjunction.start()])) or _finite(text)
+    verb = (conjunction and finite(text[: conjunction.start()])) or finite(text)
     if not verb:
         return None
     start, end, kind = verb
@@ -371,7 +377,7 @@ def _series(rest: str, kind: str) -> list[str] | None:
     pieces = re.split(r",\s+(?:and\s+)?", rest)
     if len(pieces) < 3 or len(pieces) != len(re.split(r",\s+(?:and\s+)?", _mask(rest))):
         return None
-    heads = [(_words(piece) or [("", 0, 0)])[0][0] for piece in pieces[1:]]
+    heads = [(words_of(piece) or [("", 0, 0)])[0][0] for piece in pieces[1:]]
     return pieces if all(head in verbs for head in heads) else None
 
 
@@ -381,7 +387,7 @@ def _shared(first: str, kind: str, left: str, right: str) -> str | None:
     `first` is the first finite verb, of this kind; `left` is what stands between it and the conjunction.
     """
     lead = re.match(rf"(?:{ADVERB}|not )*", right)[0]
-    words = [w for w, _, _ in _words(right[len(lead) :])[:2]] + ["", ""]
+    words = [w for w, _, _ in words_of(right[len(lead) :])[:2]] + ["", ""]
     word, following = words[0], words[1]
     if _has_relative(left) or (
         "," in _mask(left) and not (word in AUX and re.search(r"\b(?:and|or)\b[^,]*$", _mask(left)))
@@ -411,7 +417,7 @@ def _shared(first: str, kind: str, left: str, right: str) -> str | None:
         and word.endswith(("ed", "en", "own", "ound", "ade", "ept", "ent"))
         and following in _AFTER_PARTICIPLE
     ):
-        main = [w for w, _, _ in _words(re.sub(rf"^\s*(?:{ADVERB}|not )*", "", left))[:1]]
+        main = [w for w, _, _ in words_of(re.sub(rf"^\s*(?:{ADVERB}|not )*", "", left))[:1]]
         if main and main[0] in PARTICIPLE and not _other_participle(left, main[0]):
             return f"{first} "
     if (
@@ -420,12 +426,12 @@ def _shared(first: str, kind: str, left: str, right: str) -> str | None:
         and following not in _NOT_AFTER_VERB | {"by"}
         and not _other_participle(left, "")
     ):
-        return "" if not _finite(f"x {right[len(lead) + len(word) :]}") else None
+        return "" if not finite(f"x {right[len(lead) + len(word) :]}") else None
     return None
 
 
 def _has_relative(text: str) -> bool:
-    return any(w in RELATIVE for w, _, _ in _words(text))
+    return any(w in RELATIVE for w, _, _ in words_of(text))
 
 
 def _infinitive(left: str) -> bool:
@@ -435,76 +441,17 @@ def _infinitive(left: str) -> bool:
 
 def _other_participle(left: str, main: str) -> bool:
     """Whether a participle besides the main one is near enough for "and" to continue it instead."""
-    return any(w in PARTICIPLE and w != main for w, _, _ in _words(left))
+    return any(w in PARTICIPLE and w != main for w, _, _ in words_of(left))
 
 
 _RULES = (_semicolon, _concession, _conjoined, _followed_by, _relative, _verb_phrases)
 
 
-def _parts(text: str, depth: int = 0) -> list[str]:
+def parts_of(text: str, depth: int = 0) -> list[str]:
     if depth > 6 or len(text) > 2000:
         return [text]
     for rule in _RULES:
         parts = rule(text)
         if parts:
-            return [piece for part in parts for piece in _parts(part.strip(" ,;"), depth + 1)]
+            return [piece for part in parts for piece in parts_of(part.strip(" ,;"), depth + 1)]
     return [text]
-
-
-# --- the whole text ----------------------------------------------------------------------------------------------
-
-_ITEM = re.compile(r"^\s*(?:[-*•‣◦–—+]\s+|\(?\d{1,3}[.)]\s+)")
-
-
-def _with_headings(text: str) -> list[str]:
-    """Lines of a text; items without a verb take the heading they stand under ("Symptoms include:" - "fever")."""
-    lines, heading = [], ""
-    for line in text.splitlines():
-        bare = re.sub(r"[*_`#]+", "", _ITEM.sub("", line)).strip()
-        if not bare:
-            lines.append("")
-        elif bare.endswith(":") and not _ITEM.match(line):
-            title = bare.rstrip(": ")
-            announces = re.search(r"\b(?:here|following|below|follows)\b", bare, re.I)
-            heading = title if _finite(bare) and not announces else ""
-            if not heading and not announces and _is_clause(title):
-                lines += [f"{title}.", ""]
-        elif _ITEM.match(line) and heading and not _finite(bare.split(": ")[0]) and not re.search(r"[.!?]$", bare):
-            item = bare[0].lower() + bare[1:] if re.match(r"[A-Z][a-z]+(?:\s|$)", bare) else bare
-            lines += ["", f"{heading} {item}.", ""]
-        else:
-            heading = heading if _ITEM.match(line) else ""
-            lines.append(line)
-    return lines
-
-
-def rule_units(text: str) -> list[str]:
-    """Take a text apart into atomic units by rule.
-
-    Stands in for the splitter of DAHL, section 3.3, Step 1, where no language model is at hand. Order is kept and
-    nothing is invented: the words of a unit are those of its sentence. Questions, headings and polite formulas state
-    nothing and are no units. Coordinated nouns and adjectives ("unconscious and immobile") stay together, as with the
-    paper's splitter (section 5.3); pronouns are not resolved.
-
-    Parameters
-    ----------
-    text : str
-        A response after `units.preprocess`.
-
-    Returns
-    -------
-    list of str
-        Sentences with one piece of information each, as far as the rules reach; [] for a blank text.
-    """
-    units = []
-    for sentence in sentences("\n".join(_with_headings(text))):
-        sentence = re.sub(r"\s+", " ", re.sub(r"\*\*|__|`", "", sentence)).strip()
-        if not re.search(r"[^\W\d_]", sentence) or sentence.endswith("?") or is_filler(sentence):
-            continue
-        ended = re.search(r"[.!?…]+[\"')\]”’]*$", sentence)
-        if not ended and len(sentence.split()) <= 6 and not _finite(sentence):
-            continue  # a heading
-        body = sentence[: ended.start()] if ended and sentence[ended.start() :] == "." else sentence
-        parts = _parts(body)
-        units += [sentence if ended else _sentence(sentence)] if len(parts) == 1 else [_sentence(p) for p in parts]
-    return units

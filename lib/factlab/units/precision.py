@@ -33,7 +33,7 @@ def _columns(frame: pd.DataFrame, name: str, wanted: tuple[str, ...]) -> None:
 def _codes(verdicts: pd.Series) -> np.ndarray:
     """0 true, 1 false, 2 unknown, 3 unparsable."""
     codes, values = pd.factorize(verdicts)
-    known = {"true": 0, "false": 1, "unknown": 2}
+    known = {"true": 0, "1": 0, "1.0": 0, "false": 1, "0": 1, "0.0": 1, "unknown": 2}
     table = np.array([known.get(str(v).strip().casefold(), 3) for v in values] + [3], dtype=np.int8)
     return table[codes]
 
@@ -56,8 +56,9 @@ def factual_precision(
         One row a response: `response_id`, `n_units` (its number of atomic units), optionally `status`; a status other
         than `scored` (refused, truncated, error …) is carried through. Of a response listed twice the last row counts.
     verdicts : DataFrame
-        One row a judged unit: `response_id`, `unit_no` (from 0 or from 1), `verdict` ("true", "false", "unknown", or
-        None where the checker's reply could not be read). Of a unit judged twice the last row counts.
+        One row a judged unit: `response_id`, `unit_no` (from 0 or from 1), `verdict` ("true", "false", "unknown", in
+        any case, or booleans, 1 and 0; None where the checker's reply could not be read). Of a unit judged twice the
+        last row counts. An id that is a number in one table and text in the other is the same id.
     unknown : {"exclude-response", "exclude-unit", "false"}
         What an unknown unit does: its response is left out (the paper), the unit alone is, or it counts as false.
     zero_units : {"exclude", "zero", "one"}
@@ -93,12 +94,12 @@ def factual_precision(
     n_known = np.where(np.isnan(n_units), -1, n_units).astype(np.int64)
 
     # Verdicts as integers: which response (row), which unit, which verdict. Everything after is counting.
-    row = ids.get_indexer(pd.Index(verdicts["response_id"]))
+    row = _rows_of(ids, pd.Index(verdicts["response_id"]))
     if (row < 0).any():
         lost = verdicts["response_id"][row < 0]
         warnings.warn(
             f"{len(lost)} verdicts are for {lost.nunique()} responses that are not among the responses "
-            f"(first: {lost.iloc[0]!r}); they are not counted",
+            f"(first: {str(lost.iloc[0])!r}); they are not counted",
             stacklevel=2,
         )
     unit = pd.to_numeric(verdicts["unit_no"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
@@ -175,6 +176,17 @@ def factual_precision(
     )
 
 
+def _rows_of(ids: pd.Index, wanted: pd.Index) -> np.ndarray:
+    """Position of each wanted id, -1 where it is not there. Numbers read as text on one side only are the same ids."""
+    if pd.api.types.is_numeric_dtype(ids) == pd.api.types.is_numeric_dtype(wanted):
+        return ids.get_indexer(wanted)
+
+    def text(index: pd.Index) -> pd.Index:
+        return pd.Index([str(int(i)) if isinstance(i, float) and i.is_integer() else str(i) for i in index.tolist()])
+
+    return text(ids).get_indexer(text(wanted)) if text(ids).is_unique else ids.get_indexer(wanted)
+
+
 def _whole(n_units: pd.Series, ids: pd.Series) -> np.ndarray:
     numbers = pd.to_numeric(n_units, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     missing = n_units.isna().to_numpy()
@@ -201,10 +213,10 @@ def _carried(table: pd.DataFrame) -> np.ndarray:
 def _in_range(row: np.ndarray, unit: np.ndarray, n_units: np.ndarray, size: int) -> np.ndarray:
     """Whether the unit numbers of each response run on from 0 or from 1. Other names are only counted."""
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
-    np.minimum.at(low, row, unit)
-    np.maximum.at(high, row, unit)
-    numbered = np.isfinite(low) & np.isfinite(high)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # a unit without a number makes its response's range NaN
+        np.minimum.at(low, row, unit)
+        np.maximum.at(high, row, unit)
+        numbered = np.isfinite(low) & np.isfinite(high)
         runs = ((low == 0) | (low == 1)) & (high - low + 1 == n_units)
     return runs | ~numbered
 

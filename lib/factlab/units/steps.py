@@ -41,8 +41,8 @@ class Cleaned:
     unfinished: str
 
 
-_ASKS = r"(?:###?\s*)?(?:question|q|prompt|user|human|instruction|query|input)\s*\d*\s*[:.]"
-_ANSWERS = r"(?:###?\s*)?(?:answer|a|response|assistant|output|ans|reply)\s*\d*\s*:"
+_ASKS = r"(?:###?\s*)?(?:(?:the |your )?question(?: is| was)?|q|prompt|user|human|instruction|query|input)\s*\d*\s*[:.]"
+_ANSWERS = r"(?:###?\s*)?(?:(?:answer|a|response|assistant|output|ans|reply)\s*\d*\s*:|(?:answer|a|ans)\s?\d+\.)"
 _SCAFFOLD = re.compile(rf"^[\s\"'“”‘’*_>#-]*(?:{_ASKS})\W*", re.IGNORECASE)
 _ANSWER = re.compile(rf"^[\s\"'“”‘’*_>-]*(?:{_ANSWERS})[\s*_]*", re.IGNORECASE)
 _MARKS = re.compile(r"^[\s\"'“”‘’*_>#•–—-]*(?:\(?\d{1,3}[.)]\s+)?")
@@ -51,7 +51,7 @@ _MARKS = re.compile(r"^[\s\"'“”‘’*_>#•–—-]*(?:\(?\d{1,3}[.)]\s+)?"
 def _key(sentence: str) -> str:
     """The form in which sentences are compared: folded, without list marks, scaffolding and end mark."""
     bare = _ANSWER.sub("", _SCAFFOLD.sub("", _MARKS.sub("", sentence)))
-    return fold(bare).strip(" .!?:;\"'*_()")
+    return fold(bare).strip(" .!?:;\"'*_()。।؟۔")
 
 
 def _echo(response: str, prompt: str) -> int:
@@ -66,10 +66,13 @@ def _echo(response: str, prompt: str) -> int:
             break
         end = begin + said[-1][1]
         closing = re.match(r"[ \t]*[?.!:\"'“”‘’»)\]}*_]*", response[end:]).end()
-        # One or two words are also how an answer starts ("Aspirin" - "Aspirin is …"): there the echo must end visibly.
-        if len(asked) < 4 and not (
-            response[end : end + closing].strip() or response[end:].startswith("\n") or not response[end:].strip()
-        ):
+        # A prompt is also how a sentence starts ("Aspirin" - "Aspirin is …", "… used for" - "… used for in children?"):
+        # the echo must end visibly, at the least (of four words and more) before a word that is not in lower case.
+        ends = response[end : end + closing].strip() or response[end:].startswith("\n") or not response[end:].strip()
+        quoted = re.search("[\"'”’»]", response[end : end + closing])  # `"What is it?" is often asked.`
+        if quoted and re.match(r"[ \t]+[a-z]", response[end + closing :]):
+            break
+        if not ends and (len(asked) < 4 or re.match(r"\s*[^\W\d_A-Z]|\s*\d", response[end:])):
             break
         start = end + closing
     answer = _ANSWER.match(response[start:])
@@ -92,6 +95,16 @@ def _located(text: str) -> list[tuple[str, str]]:
     return pieces
 
 
+# `Its uses are:`, `## Dosage`, `**Dosage**`, an opening code fence
+_LEADS_ON = re.compile(r":(?:\*\*)?$|^#{1,6}\s|^\*\*[^*]+\*\*:?$|^```")
+
+
+def _brought_to_its_end(last: str, text: str) -> bool:
+    """Whether the last sentence of a text is whole; a table's row and a closed code block are."""
+    row = len(last) > 1 and last[0] == last[-1] == "|"
+    return is_complete(last) or row or (last.endswith("```") and text.count("```") % 2 == 0)
+
+
 def preprocess_steps(response: str, prompt: str, finished: bool | None = None) -> Cleaned:
     """Step 0 with a record of what it took out, for a before-and-after display; see `preprocess`."""
     text = strip_reasoning(response).value
@@ -112,9 +125,9 @@ def preprocess_steps(response: str, prompt: str, finished: bool | None = None) -
             kept.append((gap, sentence))
         seen.add(key)
     unfinished = ""
-    if kept and not finished and not is_complete(kept[-1][1]):
+    if kept and not finished and not _brought_to_its_end(kept[-1][1], text):
         cut = [kept.pop()]
-        while kept and kept[-1][1].endswith((":", ":**")):  # the heading of a list whose first item was cut
+        while kept and _LEADS_ON.search(kept[-1][1]):  # the heading of what was cut
             cut.insert(0, kept.pop())
         unfinished = "".join(gap + sentence for gap, sentence in cut).strip()
     elif kept and not kept[-1][1]:
@@ -129,8 +142,9 @@ def preprocess(response: str, prompt: str, finished: bool | None = None) -> str:
     DAHL, section 3.3, Step 0 and Table 1. Removed are (1) the prompt in front, exact or up to case, spacing,
     punctuation and quotes, with scaffolding such as `Q: … A:`; (2) sentences already said, compared without case,
     typographic differences and end mark, the first of each staying, and later echoes of the prompt; (3) the last
-    sentence if it does not end. Of a list without full stops only the last item counts as unfinished. Reasoning goes
-    first.
+    sentence if it does not end, with the heading that announced it. Of a list without full stops only the last item
+    counts as unfinished; a table's last row and a closed code block are whole. Reasoning goes first. A prompt that is
+    only the beginning of the response's first sentence is no echo.
 
     Parameters
     ----------
@@ -156,8 +170,10 @@ def preprocess(response: str, prompt: str, finished: bool | None = None) -> str:
 _NOTHING_SAID = re.compile(
     r"(?:there (?:is|are)|i have|we have) (?:currently )?no (?:(?:clear|definite|definitive|simple|single|known"
     r"|right) )*answers?(?: to (?:this|that|the) question)?"
-    r"|(?:it|that|this)(?: all)? depends|it is (?:hard|difficult|impossible) to (?:say|tell|know)(?: for sure"
-    r"| with certainty)?"
+    r"|(?:it|that|this)(?: all)? depends(?: on (?:(?:many|several|various|different|a number of|a lot of) )?"
+    r"(?:\w+ )?(?:factors|things|circumstances))?"
+    r"|it is (?:hard|difficult|impossible) to (?:say|tell|know|determine)(?: for sure| with certainty)?"
+    r"|(?:that is |what )?an? (?:good|great|difficult|hard|interesting) question|(?:hmm,? )?(?:good|great) question"
     r"|more research is (?:needed|required)|(?:yes|no|maybe|perhaps|possibly)|the answer (?:is|to (?:this|that"
     r"|the) question is) (?:not |un)(?:known|clear|certain)(?: at this time| yet)?"
     r"|to be determined|this (?:question )?is (?:a )?(?:difficult|hard|open)(?: question| one)?(?: to answer)?"
@@ -194,7 +210,8 @@ def is_noncommittal(text: str) -> bool:
 # --- Step 1: atomic units ----------------------------------------------------------------------------------------
 
 _NO_UNITS = re.compile(
-    r"(?:there (?:are|is) )?no(?:ne|thing)?(?: (?:atomic|factual|verifiable|independent) ?)*(?:units?|facts?"
+    r"(?:the|this) (?:text|response|answer|passage|sentence) (?:contains|has|states|makes) no(?: \w+){0,3}"
+    r"|(?:n/a|empty)|(?:there (?:are|is) )?no(?:ne|thing)?(?: (?:atomic|factual|verifiable|independent))* ?(?:units?|facts?"
     r"|claims?|statements?|information)?"
     r"(?: (?:found|to extract|to list|in (?:the|this) (?:text|response|answer|passage)|(?:can"
     r"|could) be (?:found|extracted|identified)))?"
@@ -263,8 +280,9 @@ _SYNONYMS = {
         "yes; truthful; correct; accurate; right; factual; verified; confirmed; factually correct; factually accurate"
     ),
     "false": _terms(
-        "no; nope; untrue; incorrect; inaccurate; wrong; refuted; erroneous; misleading; debunked; factually "
-        "incorrect; factually inaccurate"
+        "no; nope; untrue; incorrect; inaccurate; wrong; refuted; erroneous; misleading; debunked; disproven; disproved; "
+        "factually incorrect; factually inaccurate; far from the truth; a myth; a falsehood; a misconception; "
+        "a common misconception; a common myth"
     ),
     "unknown": _terms(
         """
@@ -273,7 +291,9 @@ _SYNONYMS = {
         not sure; not certain; not clear; not known; not verifiable; not enough information; not enough evidence
         not enough context; insufficient information; insufficient evidence; insufficient data; no information
         lack of information; lack of evidence; hard to say; difficult to say; don't know; do not know
-        neither true nor false
+        neither true nor false; neither supported nor refuted; not true or false; confirmed or denied
+        not verified; not been verified; not yet been verified; not confirmed; not been confirmed; not yet been confirmed
+        not proven; not been proven; not yet been proven
         cannot be determined; can't be determined; cannot be verified; can't be verified; cannot be confirmed
         can't be confirmed; cannot be judged; cannot be answered; cannot be established; could not be determined
         could not be verified; cannot determine; can't determine; cannot verify; can't verify
@@ -282,6 +302,19 @@ _SYNONYMS = {
         not able to determine; not able to verify; not possible to determine; not possible to verify
         impossible to determine; impossible to verify; impossible to say; n/a; cannot tell; can't tell
         """
+    ),
+}
+
+# Words that are a verdict only where they are all that is said.
+_ALONE = {
+    "true": _terms("t; y; yep; yeah; ✅; ✔; ✓; ☑; 👍; supported; entailed; agree; definitely true; proven"),
+    "false": _terms(
+        "f; n; nah; ❌; ✗; ✘; ✖; 👎; unsupported; not supported; contradicted; disagree; falsehood; myth; fiction; not so"
+        "; definitely not; absolutely not; certainly not; of course not; not at all; probably not; most likely not"
+        "; unlikely; not really"
+    ),
+    "unknown": _terms(
+        "u; unk; doubtful; questionable; debatable; controversial; disputed; ?; nei; it depends; neither"
     ),
 }
 
@@ -316,7 +349,7 @@ def parse_verdict(reply: str | None, prompt: str | None = None, variant: str = "
             return Parsed(None, "error")
         says = ["true" in reply.lower(), "false" in reply.lower()]
         return Parsed(("true", "false")[says.index(True)], "scored") if sum(says) == 1 else Parsed(None, "unparsable")
-    read = label(reply, _VERDICTS, _SYNONYMS, prompt=prompt, doubted="unknown")
+    read = label(reply, _VERDICTS, _SYNONYMS, prompt=prompt, doubted="unknown", alone=_ALONE)
     if read.status == "refused":
         return Parsed("unknown", "refused")
     return Parsed("unknown", "unknown") if read.value == "unknown" else read
