@@ -283,3 +283,16 @@ def test_pyplot_is_never_imported():
         "figures.png(figures.units_per_answer([1, 2])[0]); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_hundreds_of_groups_are_drawn_as_the_largest_ones_and_kept_in_the_table():
+    n = 300
+    table = pd.DataFrame(
+        {"category": [f"c{i}" for i in range(n)], "value": 0.5, "low": 0.4, "high": 0.6, "n": range(1, n + 1)}
+    )
+    figure, kept = figures.score_by_category(table)
+    assert len(kept) == n and f"{n - figures.MOST} smaller ones are not drawn" in figures.describe(figure)
+    assert len(figure.axes[0].get_yticks()) == figures.MOST and "c299" in figures.describe(figure)
+    counts = pd.DataFrame({"group": table["category"], "true": table["n"], "false": 1})
+    figure, kept = figures.verdict_shares(counts)
+    assert len(kept) == n and "smaller ones are not drawn" in figures.describe(figure)

@@ -725,3 +725,24 @@ def test_the_funnel_counts_every_response():
     assert funnel.loc["scored", "share"] == pytest.approx(2 / 11)
     with pytest.raises(ValueError, match="'fine' is not known"):
         units.funnel(["scored", "fine"])
+
+
+def test_a_unit_that_could_not_be_judged_is_an_error_of_its_answer():
+    responses = pd.DataFrame({"response_id": ["a", "b"], "n_units": [2, 1]})
+    verdicts = pd.DataFrame(
+        {
+            "response_id": ["a", "a", "b"],
+            "unit_no": [1, 2, 1],
+            "verdict": ["true", None, None],
+            "status": ["scored", "error", "unparsable"],
+        }
+    )
+    table = units.factual_precision(responses, verdicts)
+    assert table["status"].tolist() == ["error", "unparsable"]
+    assert table["reason"].tolist() == ["1 of 2 units were not judged", "1 of 1 verdicts could not be read"]
+
+
+@pytest.mark.parametrize("wrong", [{"unknown": "sometimes"}, {"zero_units": "half"}, {"variant": "text"}], ids=str)
+def test_choices_are_checked_before_a_judge_is_paid(wrong):
+    with pytest.raises(ValueError, match="use one of"):
+        units.check_options(**wrong)

@@ -105,11 +105,27 @@ def _score(chosen: argparse.Namespace) -> int:
     from factlab.runs.parameters import read_override
 
     file = Path(chosen.file).expanduser().resolve()
-    # The table is read here first, so that a fault in it is told at once and not from inside a notebook.
+    # The tables are read here first, so that a fault in them is told at once and not from inside a notebook.
     from factlab import sources
 
-    sources.read_responses(file)
-    name = chosen.name or "score-" + "".join(c if c.isalnum() or c in "._-" else "-" for c in file.stem)
+    answers = sources.read_responses(file)
+    odd = sources.response_problems(file)
+    for row in odd.head(10).itertuples():
+        print(f"note: row {row.row}: {row.problem}" if row.row else f"note: {row.problem}", file=sys.stderr)
+    if len(odd) > 10:
+        print(f"note: and {len(odd) - 10} more; the page lists them all", file=sys.stderr)
+    if chosen.verdicts and not chosen.checker:
+        chosen.checker = "reference"
+    if chosen.checker == "reference" and not chosen.verdicts:
+        raise sources.SourceError("--checker reference needs --verdicts TABLE, with the columns unit and verdict")
+    for option in ("verdicts", "evidence"):
+        if getattr(chosen, option):
+            setattr(chosen, option, places.shown(Path(getattr(chosen, option)).expanduser().resolve()))
+    if chosen.verdicts:
+        sources.read_table(places.resolve(chosen.verdicts))
+    print(f"{len(answers)} answers read from {chosen.file}", file=sys.stderr)
+    # The ending is part of the name: answers.csv and answers.jsonl are two runs.
+    name = chosen.name or "score-" + "".join(c if c.isalnum() or c in "._-" else "-" for c in file.name)
     parameters: dict[str, Any] = {"responses": places.shown(file)}
     parameters |= {k: getattr(chosen, k) for k in ("checker", "splitter", "verdicts", "evidence") if getattr(chosen, k)}
     parameters |= dict(read_override(text) for text in chosen.p)
@@ -128,11 +144,12 @@ def _execute(plans: list[Any], chosen: argparse.Namespace) -> int:
         where = f"outputs/{outcome.paper}/{outcome.name}"
         skipped = f", already done: {', '.join(outcome.skipped)}" if outcome.skipped else ""
         print(f"{outcome.status:6} {where} ({outcome.seconds:.0f} s{skipped})")
-        for line in _headlines(places.root() / where):
+        for line in _headlines(places.root() / where) if outcome.status == "done" else []:
             print(f"       {line}")
     failed = [o for o in outcomes if o.status != "done"]
     for o in failed:
-        print(f"failed: {o.paper}/{o.name}, {o.failed_step}, cell {o.cell or 'unknown'}: {o.error}", file=sys.stderr)
+        where = f", {o.failed_step}, cell {o.cell or 'unknown'}" if o.failed_step else ""
+        print(f"failed: {o.paper}/{o.name}{where}: {o.error}", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#9A9A9A", "#333333"
 VERDICTS = {"true": BLUE, "false": ORANGE, "unknown": "#BBBBBB", "unparsable": "#666666"}
 SMALL = 10  # groups with fewer items are drawn hollow
+MOST = 45  # groups drawn at most; the table behind the figure keeps them all
 _WIDTH = 7.5  # inches
 _STYLE = {
     "font.size": 10,
@@ -144,10 +145,11 @@ def score_by_category(
         The table sorted as drawn, top first: those without a score, which say `not scored` (and why, where the table
         has a column `reason`), last.
     """
-    rows = _rows(table, [value, low, high, n, label]).sort_values(
+    whole = _rows(table, [value, low, high, n, label]).sort_values(
         value, ascending=False, na_position="last", kind="stable"
     )
-    rows = rows.reset_index(drop=True)
+    whole = whole.reset_index(drop=True)
+    rows, passed_over = _largest(whole, n)
     scores, lows, highs = (_floats(rows[column]) for column in (value, low, high))
     counts = _floats(rows[n])
     if (outside := np.flatnonzero((scores < 0) | (scores > 1))).size:
@@ -199,6 +201,7 @@ def score_by_category(
         bare = int((np.isnan(lows) & ~np.isnan(scores)).sum())
         said = [f"hollow: fewer than {small} {unit}"] if hollow else []
         said += ["no line: no interval (too few, or all equal)"] if bare else []
+        said += [f"{passed_over} smaller ones not drawn"] if passed_over else []
         if said:
             _note(axes, "; ".join(said))
     scored = np.flatnonzero(~np.isnan(scores))
@@ -211,7 +214,8 @@ def score_by_category(
     alt += f" {hollow} with fewer than {small} {unit}." if hollow else ""
     alt += f" {bare} without an interval." if bare else ""
     alt += f" {len(rows) - len(scored)} not scored." if len(scored) < len(rows) else ""
-    return _described(figure, alt), rows
+    alt += f" {passed_over} smaller ones are not drawn; they are in the table." if passed_over else ""
+    return _described(figure, alt), whole
 
 
 def units_per_answer(
@@ -382,6 +386,9 @@ def verdict_shares(
     shares = rows[list(VERDICTS)].to_numpy(float) / np.where(rows["n"] > 0, rows["n"], np.nan)[:, None]
     for j, verdict in enumerate(VERDICTS):
         rows[f"share_{verdict}"] = _floats_or_missing(shares[:, j])
+    whole = rows
+    rows, passed_over = _largest(whole, "n")
+    shares = rows[[f"share_{v}" for v in VERDICTS]].astype(float).to_numpy(na_value=np.nan)
     names = [_wrapped(one, 34) for one in rows[label]]
     lines = [one.count("\n") + 1 for one in names]
     centres = _centres(lines)
@@ -420,11 +427,15 @@ def verdict_shares(
                 columnspacing=1.4,
                 borderpad=0.1,
             )
+        if passed_over:
+            _note(axes, f"{passed_over} smaller ones not drawn")
     said = []
     for i in range(len(rows)):
         present = [f"{v} {_percent(shares[i, j])}" for j, v in enumerate(VERDICTS) if rows[v][i]]
         said.append(f"{rows[label][i]}: {', '.join(present) or 'none'} (n = {rows['n'][i]:,})")
-    return _described(figure, f"Stacked bars of the share of {unit}. {'; '.join(said) or 'No groups'}."), rows
+    alt = f"Stacked bars of the share of {unit}. {'; '.join(said) or 'No groups'}."
+    alt += f" {passed_over} smaller ones are not drawn; they are in the table." if passed_over else ""
+    return _described(figure, alt), whole
 
 
 def score_against_length(
@@ -599,6 +610,14 @@ def _whole(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
+
+
+def _largest(rows: pd.DataFrame, n: str) -> tuple[pd.DataFrame, int]:
+    """The groups that are drawn, in their order, and how many smaller ones are not."""
+    if len(rows) <= MOST:
+        return rows, 0
+    kept = rows[n].fillna(0).sort_values(ascending=False, kind="stable").index[:MOST]
+    return rows.loc[sorted(kept)].reset_index(drop=True), len(rows) - MOST
 
 
 def _note(axes: Axes, text: str) -> None:

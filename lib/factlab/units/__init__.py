@@ -6,7 +6,7 @@ Section 3.3 of the paper. Step 0 cleans a response (`preprocess`), Step 1 takes 
 (`dahl_score`). Noncommittal responses (section 3.1) are recognised by `is_noncommittal`.
 """
 
-from factlab.units.precision import STATUSES, dahl_score, factual_precision, funnel
+from factlab.units.precision import STATUSES, check_options, dahl_score, factual_precision, funnel
 from factlab.units.rule_based import rule_units
 from factlab.units.steps import (
     Cleaned,
@@ -31,6 +31,7 @@ from factlab.units.tables import (
 __all__ = [
     "STATUSES",
     "Cleaned",
+    "check_options",
     "clean",
     "cleaning_summary",
     "dahl_score",

@@ -24,6 +24,13 @@ def check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
 
 
+def check_options(unknown: str = "exclude-response", zero_units: str = "exclude", variant: str = "paper") -> None:
+    """Raise a ValueError if a choice of `factual_precision` is not one of its own; worth doing before a judge is paid."""
+    check_option("unknown", unknown, ("exclude-response", "exclude-unit", "false"))
+    check_option("zero_units", zero_units, ("exclude", "zero", "one"))
+    check_option("variant", variant, ("paper", "released"))
+
+
 def _columns(frame: pd.DataFrame, name: str, wanted: tuple[str, ...]) -> None:
     missing = [c for c in wanted if c not in frame.columns]
     if missing:
@@ -78,9 +85,7 @@ def factual_precision(
     ValueError
         If a column is missing, an `n_units` is negative or not whole, a status or a keyword is not known.
     """
-    check_option("unknown", unknown, ("exclude-response", "exclude-unit", "false"))
-    check_option("zero_units", zero_units, ("exclude", "zero", "one"))
-    check_option("variant", variant, ("paper", "released"))
+    check_options(unknown, zero_units, variant)
     _columns(responses, "responses", ("response_id", "n_units"))
     _columns(verdicts, "verdicts", ("response_id", "unit_no", "verdict"))
     if variant == "released":
@@ -131,6 +136,11 @@ def factual_precision(
     wrong = (total != n_known) | ~in_range
     if wrong.any():
         leave_out(wrong, "unparsable", [_mismatch(n, t, ok) for n, t, ok in zip(n_known, total, in_range, strict=True)])
+    if "status" in verdicts.columns:
+        failed = (verdicts["status"] == "error").to_numpy(dtype=bool, na_value=False)[used]
+        n_failed = np.bincount(row[failed], minlength=size)
+        why = [f"{n} of {t} units were not judged" for n, t in zip(n_failed, total, strict=True)]
+        leave_out(n_failed > 0, "error", why)
     if (n_unparsable > 0).any():
         leave_out(
             n_unparsable > 0,

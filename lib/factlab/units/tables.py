@@ -190,6 +190,8 @@ def warnings(score: Estimate, by_category: pd.DataFrame, trust: Audit | None) ->
         notes.append(
             f"{small} of {len(by_category)} categories have fewer than ten scored answers: their intervals say little."
         )
-    if score.reason:
+    if score.value is None:
+        notes.append(f"The score is undefined: {score.reason}.")
+    elif score.reason:
         notes.append(f"The interval: {score.reason}.")
     return notes
