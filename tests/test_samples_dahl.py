@@ -314,3 +314,13 @@ def test_readme_states_origin_licence_and_limits():
     text = (SAMPLES / "README.md").read_text(encoding="utf-8")
     for needed in ("language model", "No clinician", "Apache-2.0", "ot for clinical use", "source"):
         assert needed in text
+
+
+# --- recorded answers ---------------------------------------------------------------------------------------------
+
+
+def test_every_question_has_its_recorded_answer():
+    answers = rows("responses.csv")
+    assert [a["question"] for a in answers] == [q["question"] for q in QUESTIONS]
+    assert {a["subject"] for a in answers} == {"local/smollm2"} and all(a["response"].strip() for a in answers)
+    assert {a["finish_reason"] for a in answers} <= {"stop", "length"}

@@ -29,6 +29,9 @@ from factlab.models.base import Call, ModelError, Reply
 
 PREFIX_PAYS = 24  # shared tokens from which reading them once is worth the copy
 _SAMPLER = 1  # raised when the way of sampling changes, so that older replies are not taken for new ones
+_CHOICE_BUDGET = (
+    8_000  # tokens in a batch of choices: they only read, and smaller batches stay in the processor's cache
+)
 _TOP = 1024  # tokens sorted at first for top_p; the rest only where these do not reach it
 
 
@@ -207,18 +210,21 @@ class Local:
                     if "labels" in params
                     else int(params["max_tokens"])
                 )
-                for batch in self._batches(members, tokens, extra):
+                budget = min(self.token_budget, _CHOICE_BUDGET) if "labels" in params else self.token_budget
+                for batch in self._batches(members, tokens, extra, budget):
                     for i, reply in zip(
                         batch, work([calls[i] for i in batch], [tokens[i] for i in batch]), strict=True
                     ):
                         on_reply(i, reply)
 
-    def _batches(self, members: list[int], tokens: dict[int, tuple[str, list[int]]], extra: int) -> list[list[int]]:
+    def _batches(
+        self, members: list[int], tokens: dict[int, tuple[str, list[int]]], extra: int, budget: int
+    ) -> list[list[int]]:
         batches: list[list[int]] = [[]]
         width = 0
         for i in members:
             width = max(width, len(tokens[i][1]) + extra)
-            if batches[-1] and (len(batches[-1]) + 1) * width > self.token_budget:
+            if batches[-1] and (len(batches[-1]) + 1) * width > budget:
                 batches.append([])
                 width = len(tokens[i][1]) + extra
             batches[-1].append(i)

@@ -11,6 +11,8 @@ import importlib.util
 import json
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -85,7 +87,12 @@ def smollm2() -> Path:
                         f"{folder.parent} has {free / 1e6:.0f} MB free; the built-in model is converted there once and takes "
                         f"{_CONVERTED_BYTES / 1e6:.0f} MB. Free some space, or point XDG_CACHE_HOME at another disk."
                     )
-                _convert(gguf, folder)
+                # In a process of its own: its progress bars stay out of the notebook, its 2 GB are given back at once.
+                command = [sys.executable, "-m", "factlab.models.weights", str(gguf), str(folder)]
+                done = subprocess.run(command, capture_output=True, text=True)
+                if done.returncode:
+                    why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+                    raise ModelError(f"the built-in model could not be converted into {folder}: {why}")
     return folder
 
 
@@ -148,3 +155,7 @@ def folder_of(name: str) -> tuple[Path, str]:
             f"{name}: has no .safetensors weights; pickled weights are not loaded, since they can run code."
         )
     return found, found.name
+
+
+if __name__ == "__main__":
+    _convert(Path(sys.argv[1]), Path(sys.argv[2]))
