@@ -176,6 +176,15 @@ class Workspace:
 
     # -- showing ------------------------------------------------------------------------------------------------------
 
+    def show(self, table: pd.DataFrame, empty: str = "none") -> None:
+        """Show a table with its texts on one line each (pandas would print line breaks as \\n), or a word where it is empty."""
+        from IPython.display import display
+
+        if len(table):
+            display(table.map(lambda cell: " ".join(cell.split()) if isinstance(cell, str) else cell))
+        else:
+            print(empty)
+
     def banner(self, text: str) -> None:
         """A notice that stands out on the page. The text is shown as text."""
         from IPython.display import HTML, display

@@ -188,7 +188,7 @@ def warnings(score: Estimate, by_category: pd.DataFrame, trust: Audit | None) ->
     small = int(by_category["small"].sum()) if len(by_category) else 0
     if small:
         notes.append(
-            f"{small} of {len(by_category)} categories have fewer than ten scored answers: their intervals say little."
+            f"{small} of {len(by_category)} categories have fewer than ten scored answers: too few to tell them apart."
         )
     if score.value is None:
         notes.append(f"The score is undefined: {score.reason}.")
