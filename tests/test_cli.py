@@ -129,7 +129,7 @@ def test_score_a_table_with_reference_labels(checkout, capsys):
     assert main(command) == 0
     # Precisions 1, 1/2, 1, 1, 1/2, 1; one answer refused, one empty.
     assert "DAHL score 0.83 [" in capsys.readouterr().out
-    folder = checkout / "outputs" / "dahl" / "score-answers"
+    folder = checkout / "outputs" / "dahl" / "score-answers.csv"
     score = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["30_score"]
     assert score["headline"]["value"] == pytest.approx(5 / 6)
     assert score["headline"]["low"] < 5 / 6 <= score["headline"]["high"] <= 1
@@ -138,7 +138,7 @@ def test_score_a_table_with_reference_labels(checkout, capsys):
     assert (funnel[0]["n"], funnel[-1]["n"], sum(stage["left_out"] for stage in funnel)) == (8, 6, 2)
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert run["status"] == "done" and "answers.csv" in run["data"]
-    page = (checkout / "outputs" / "site" / "dahl" / "score-answers" / "30_score.html").read_text(encoding="utf-8")
+    page = (checkout / "outputs" / "site" / "dahl" / "score-answers.csv" / "30_score.html").read_text(encoding="utf-8")
     assert "0.83" in page and str(checkout) not in page
     assert (folder / "figures" / "by_category.png").is_file()
     # Nothing has changed: nothing runs. Another label: the score changes with it.
