@@ -166,6 +166,7 @@ class Says(Echo):
     [
         ("True.", "true", "scored"),
         ("Not true.", "false", "scored"),
+        ("Untrue.", "false", "scored"),
         ("**False**", "false", "scored"),
         ("I’m sorry, but I can’t help", None, "refused"),
         ("Norepinephrine", None, "unparsable"),

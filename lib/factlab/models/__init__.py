@@ -393,11 +393,14 @@ def _choice(
 
     if reply.finish == "filter" and not reply.text:
         return Choice(None, None, "", "refused")
-    parsed = replies.label(reply.text, labels, prompt=prompt)
+    parsed = replies.label(reply.text, labels, {k: v for k, v in _SYNONYMS.items() if k in labels}, prompt=prompt)
     probabilities = _from_first_token(reply.logprobs, labels)
     if parsed.value is None and reply.finish == "length":
         return Choice(None, None, reply.text, "truncated")
     return Choice(parsed.value, probabilities, reply.text, parsed.status)
+
+
+_SYNONYMS = {"true": ["correct"], "false": ["untrue", "incorrect"]}
 
 
 def _softmax(scores: Mapping[str, float]) -> dict[str, float]:
