@@ -85,7 +85,7 @@ def _saved(figure: Figure, kind: str, metadata: Mapping[str, Any], **settings: A
     return out.getvalue()
 
 
-def show(figure: Figure, caption: str = "") -> None:
+def show(figure: Figure, caption: str = "", picture: bytes | None = None) -> None:
     """Show a figure in a notebook, with its description as alternative text.
 
     Parameters
@@ -93,6 +93,8 @@ def show(figure: Figure, caption: str = "") -> None:
     figure : Figure
     caption : str
         A line to stand below it on a published page.
+    picture : bytes, optional
+        What `png` returned for it before, so that it is not drawn twice.
 
     Notes
     -----
@@ -102,7 +104,9 @@ def show(figure: Figure, caption: str = "") -> None:
     from IPython.display import display
 
     said = {"alt": describe(figure)} | ({"caption": caption} if caption else {})
-    display({"image/png": png(figure), "text/plain": describe(figure)}, metadata={"image/png": said}, raw=True)
+    display(
+        {"image/png": picture or png(figure), "text/plain": describe(figure)}, metadata={"image/png": said}, raw=True
+    )
 
 
 # ---------------------------------------------------------------- the plots

@@ -164,11 +164,6 @@ class Local:
         ).to(device)
         self._model.eval()
 
-    def count_tokens(self, text: str) -> int:
-        """Number of tokens of a text, without special ones."""
-        self._load()
-        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
     def _tokens(self, call: Call) -> tuple[str, list[int]]:
         """The text that a call really shows the model, and its tokens."""
         if call.messages is None:

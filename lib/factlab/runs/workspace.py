@@ -129,11 +129,12 @@ class Workspace:
 
         figure, table = drawn
         folder = self.folder / "figures"
-        places.write_atomic(folder / f"{name}.png", figures.png(figure))
+        picture = figures.png(figure)
+        places.write_atomic(folder / f"{name}.png", picture)
         places.write_atomic(folder / f"{name}.svg", figures.svg(figure))
         places.write_atomic(folder / f"{name}.csv", table.to_csv(index=False))
         self._record["figures"][name] = {"png": f"figures/{name}.png", "alt": figures.describe(figure)}
-        figures.show(figure, caption)
+        figures.show(figure, caption, picture)
 
     def finish(
         self,
