@@ -57,6 +57,25 @@ def test_replies_do_not_depend_on_batch_order_or_cache(tiny):
     assert len(set(together)) == len(together)
 
 
+def test_temperatures_share_a_batch_and_each_reply_is_what_it_would_be_alone(tiny):
+    asked = {"max_tokens": 20, "progress": False}
+    grid = [0.0, 0.3, 0.6, 1.0]
+    alone = [fresh(tiny).chat(PROMPTS, temperature=t, **asked) for t in grid]
+    model = fresh(tiny)
+    batches = []
+    generate = model.backend._generate
+    model.backend._generate = lambda calls, tokens: batches.append(len(calls)) or generate(calls, tokens)
+    together = model.chat(PROMPTS * len(grid), temperature=[t for t in grid for _ in PROMPTS], **asked)
+    assert [r.text for r in together] == [r.text for replies in alone for r in replies]
+    assert sorted(batches) == [4, 12]  # the likeliest tokens apart, every sampled reply in one batch
+    assert all(r.cached for r in model.chat(PROMPTS, temperature=0.6, **asked))
+
+
+def test_one_temperature_for_each_prompt_or_one_for_all(tiny):
+    with pytest.raises(ModelError, match="4 prompts but 2 temperatures"):
+        fresh(tiny).chat(PROMPTS, temperature=[0.1, 0.2], progress=False)
+
+
 def test_shared_prefix_changes_nothing(tiny, monkeypatch):
     prompts = ["the same long beginning of an instruction, for all of them: " + p for p in PROMPTS]
     with_prefix = fresh(tiny)
@@ -113,6 +132,19 @@ def test_choice_is_the_likelihood_of_each_label(tiny):
         p = np.exp(np.array(scores) - max(scores))
         assert list(choice.probabilities.values()) == pytest.approx(p / p.sum(), abs=1e-4)
         assert choice.label == labels[int(np.argmax(p))]
+
+
+def test_long_labels_are_read_after_the_prompts_as_if_written_out(tiny):
+    """Labels of many tokens, prompts of unequal length, with and without a shared prefix: the same as one by one."""
+    labels = ["a", "abc", "a very long label", "éa"]
+    for head in ("", "a prefix that all prompts share and that is read once "):
+        prompts = [head + p for p in PROMPTS]
+        together = fresh(tiny).choose(prompts, labels, progress=False)
+        for prompt, choice in zip(prompts, together, strict=True):
+            alone = fresh(tiny).choose([prompt], labels, progress=False)[0]
+            assert choice.label == alone.label
+            for label in labels:
+                assert choice.probabilities[label] == pytest.approx(alone.probabilities[label], rel=1e-4, abs=1e-12)
 
 
 def test_baseline_is_divided_out(tiny):

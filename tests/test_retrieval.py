@@ -1,7 +1,6 @@
 """Passages: where texts are cut, that nothing is lost, and which passage a query finds."""
 
 import hashlib
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factlab.retrieval import Bm25, chunks, passages
+from factlab.sources.jats import Article, Section
 
 # ---------------------------------------------------------------- where a text is cut
 
@@ -90,8 +90,26 @@ def test_impossible_sizes(size, overlap):
 
 
 def article(pmcid="PMC1", doi="", path="folder/a.xml", sections=((("Abstract",), "Short."),)):
-    made = tuple(SimpleNamespace(path=path, text=text) for path, text in sections)
-    return SimpleNamespace(pmcid=pmcid, doi=doi, pmid="", path=path, title="A title", sections=made)
+    made = tuple(Section(path, path[-1] if path else "", "", (text,), "body") for path, text in sections)
+    return Article(
+        "A title",
+        "",
+        "",
+        made,
+        (),
+        (),
+        (),
+        pmcid,
+        "",
+        doi,
+        (),
+        (),
+        journal="",
+        year=None,
+        licence="",
+        path=path,
+        notes=(),
+    )
 
 
 def test_passages_never_span_sections():
@@ -105,7 +123,7 @@ def test_passages_never_span_sections():
 
 def test_an_article_goes_by_what_identifies_it():
     listed = [article(), article(pmcid="", doi="10.1/x"), article(pmcid="")]
-    assert passages(listed)["article"].tolist() == ["PMC1", "10.1/x", "a.xml"]
+    assert passages(listed)["article"].tolist() == ["PMC1", "10.1/x", "a"]
 
 
 def test_one_article_or_none():

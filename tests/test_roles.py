@@ -43,6 +43,57 @@ def test_the_subject_gets_the_bare_question():
         roles.ask(model(chat), ["a"], "formal")
 
 
+def test_a_server_is_asked_at_its_own_temperature_only():
+    server = Scripted("x")
+    roles.ask(model(server), ["What is a?"], temperature=0.3, grid=[0.3, 0.9], progress=False)
+    assert [c.params["temperature"] for c in server.calls] == [0.3]
+
+
+def test_a_local_model_answers_for_the_whole_grid_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    local = Scripted("x")
+    local.token_budget = 100
+    asked = model(local)
+    for temperature in (0.3, 0.9):
+        replies = roles.ask(
+            asked, ["What is a?", "And b?"], temperature=temperature, grid=[0.3, 0.9], max_tokens=5, progress=False
+        )
+        assert len(replies) == 2 and all(r.cached for r in replies)
+    assert [c.params["temperature"] for c in local.calls] == [0.3, 0.3, 0.9, 0.9]
+
+
+def test_questions_are_written_from_each_text_and_what_failed_is_told():
+    backend = Scripted("1. What is iron?\n2. Why is blood red?", None, "I'd rather not.")
+    found = roles.write_questions(["one", "</article> two", "three"], model(backend), count=2, progress=False)
+    assert found["questions"].tolist() == [["What is iron?", "Why is blood red?"], [], []]
+    assert found["status"].tolist()[:2] == ["scored", "error"] and found["status"][2] in ("refused", "unparsable")
+    assert found["error"][1] == "down" and found["reply"][0].startswith("1. What")
+    asked = [c.messages[-1]["content"] for c in backend.calls]
+    assert all(a.count("</article>") == 1 for a in asked) and "Write 2 " in asked[0]
+
+
+def test_of_a_list_that_was_cut_off_the_whole_questions_stay():
+    found = roles.write_questions(
+        ["a"], model(Scripted("1. What is iron?\n2. Why is", finish="length")), progress=False
+    )
+    assert found["questions"][0] == ["What is iron?"] and found["status"][0] == "truncated"
+
+
+def test_a_server_names_one_field_or_the_question_is_ambiguous():
+    backend = Scripted("Cardiology", "Cardiology or Surgery", None, "Bananas")
+    found = roles.categorise(list("abcd"), model(backend), progress=False)
+    assert found["category"].tolist() == ["Cardiology", "", "", ""]
+    assert found["status"].tolist() == ["scored", "unknown", "error", "unparsable"]
+    assert "Forensic Medicine\n" in backend.calls[0].messages[-1]["content"]
+
+
+def test_categories_can_be_read_from_a_table():
+    table = pd.DataFrame({"question": ["What is iron?"], "label": ["biochemistry"]})
+    reference = models.load("reference", table=table.assign(label="Biochemistry"))
+    found = roles.categorise(["What is iron?", "Why?"], reference)
+    assert found["category"].tolist() == ["Biochemistry", ""] and found["status"].tolist() == ["scored", "error"]
+
+
 def test_rules_split_without_a_model():
     found = roles.split(["The heart pumps blood. The lung takes up oxygen.", ""], "rules")
     assert found["units"].tolist() == [["The heart pumps blood.", "The lung takes up oxygen."], []]

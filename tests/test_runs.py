@@ -76,9 +76,18 @@ ASK = (
         "replies"
     },
 )
+COMPARE = (
+    "run_dir: str = ''  # folder of this run\nruns: list = []  # folders to compare\nratio_grid: list = []  # all ratios",
+    {
+        "compare": "from factlab import runs as made\n"
+        "run = made.open(run_dir, 'tiny/50_compare')\n"
+        "both = run.write('both', run.gather('counted', runs, settings=('ratio', 'factor', 'nowhere')))\n"
+        "run.finish(title='compared', metrics={'runs': both['run'].nunique(), 'grid': ratio_grid})"
+    },
+)
 
 
-def write_notebook(path: Path, parameters: str, *cells: dict[str, str]) -> Path:
+def write_notebook(path: Path, parameters: str, *cells: dict[str, str], tags: tuple[str, ...] = ()) -> Path:
     def cell(name: str, source: str, tags: list[str]) -> dict:
         metadata = {"tags": tags} if tags else {}
         return {
@@ -93,6 +102,7 @@ def write_notebook(path: Path, parameters: str, *cells: dict[str, str]) -> Path:
     made = [cell("parameters", parameters, ["parameters"])]
     made += [cell(name, source, []) for c in cells for name, source in c.items()]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    kernel |= {"tags": list(tags)} if tags else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
     return path
@@ -102,6 +112,7 @@ def make_checkout(folder: Path) -> Path:
     (folder / "params" / "tiny").mkdir(parents=True)
     for name, parts in {"10_make": MAKE, "20_count": COUNT, "30_ask": ASK}.items():
         write_notebook(folder / "notebooks" / "tiny" / f"{name}.ipynb", *parts)
+    write_notebook(folder / "notebooks" / "tiny" / "50_compare.ipynb", *COMPARE, tags=("compare",))
     return folder
 
 
@@ -180,6 +191,47 @@ def test_a_grid_is_one_run_per_combination_with_stable_names(checkout):
     assert len({p.name for p in plans}) == 4 and all(p.name.startswith("one-") for p in plans)
     again = runs.plan(spec(parameters={"text": "t"}, grid={"factor": [2, 1], "ratio": [0.2, 0.1]}))
     assert {p.name for p in again} == {p.name for p in plans}
+
+
+BOTH = ["10_make", "20_count"]
+ALL = (*BOTH, "50_compare")
+
+
+def test_a_notebook_that_compares_runs_once_over_the_grid(checkout):
+    *arms, last = runs.plan(spec(notebooks=ALL, grid={"ratio": [0.1, 0.2]}, parameters={"factor": 3}))
+    assert [[n.stem for n in p.notebooks] for p in [*arms, last]] == [BOTH, BOTH, ["50_compare"]]
+    assert last.name == "one" and last.compares == tuple(f"outputs/tiny/{p.name}" for p in arms)
+    (notebook,) = last.notebooks
+    assert last.given(notebook) == {"run_dir": "outputs/tiny/one", "runs": list(last.compares)}
+    assert last.for_notebook(notebook) == {}
+
+
+def test_without_a_grid_it_is_a_step_like_others_and_may_be_told_what_to_compare(checkout):
+    (plan,) = runs.plan(spec(notebooks=ALL))
+    assert [n.stem for n in plan.notebooks] == list(ALL) and plan.compares == ()
+    (plan,) = runs.plan(spec(notebooks=("50_compare",), parameters={"runs": ["outputs/tiny/a", "outputs/tiny/b"]}))
+    assert plan.for_notebook(plan.notebooks[0]) == {"runs": ["outputs/tiny/a", "outputs/tiny/b"]}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"notebooks": ["50_compare"]}, "needs a notebook to run for each combination"),
+        ({"notebooks": list(ALL), "parameters": {"runs": ["a"]}}, "`runs` is filled by the grid"),
+        ({"notebooks": list(ALL), "parameters": {"ratio_grid": [1]}}, "unknown name 'ratio_grid'"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_told(checkout, more, words):
+    with pytest.raises(RunError, match=words):
+        runs.plan(spec(grid={"ratio": [0.1]}) | more)
+
+
+def test_all_values_of_a_grid_reach_the_notebook_that_asks_for_them_and_are_no_part_of_the_key(checkout):
+    write_notebook(checkout / "notebooks" / "tiny" / "50_compare.ipynb", *COMPARE)  # no longer tagged
+    plans = runs.plan(spec(notebooks=ALL, grid={"ratio": [0.1, 0.2]}))
+    ask = plans[0].notebooks[2]
+    assert plans[0].given(ask)["ratio_grid"] == [0.1, 0.2]
+    assert set(plans[0].for_notebook(ask)) == {"runs"}
 
 
 @pytest.mark.parametrize(
@@ -292,7 +344,6 @@ def done(name="one", overrides=None, **more):
     return outcome
 
 
-BOTH = ["10_make", "20_count"]
 CHANGES = {
     "nothing": (lambda f: None, {}, []),
     "a parameter of the first step": (lambda f: None, {"text": "other"}, BOTH),
@@ -324,6 +375,26 @@ def test_only_what_changed_runs_again(checkout, written, what):
     assert after["status"] == "done" and set(after["steps"]) == set(BOTH)
     if what == "nothing":
         assert after == before
+
+
+def test_a_comparison_runs_again_only_when_a_run_it_compares_changed(checkout, written):
+    def ran(**more):
+        written.ran.clear()
+        outcomes = runs.execute(runs.plan(spec(notebooks=ALL, grid={"text": ["a", "b"]}, **more)), jobs=2)
+        assert [o.status for o in outcomes] == ["done"] * 3 and outcomes[-1].name == "one"
+        return sorted(written.ran)
+
+    assert ran() == sorted(BOTH * 2 + ["50_compare"])
+    assert read_run(checkout, "one")["compares"] == [
+        f"outputs/tiny/{p.name}" for p in runs.plan(spec(grid={"text": ["a", "b"]}))
+    ]
+    assert ran() == []
+    (checkout / "outputs/tiny" / runs.plan(spec(grid={"text": ["b"]}))[0].name / "tables/made.parquet").unlink()
+    assert ran() == BOTH  # written again just as it was, so the comparison stands
+    assert ran(parameters={"factor": 3}) == ["20_count", "20_count"]
+    written.fail = "20_count"
+    runs.execute(runs.plan(spec(notebooks=ALL, grid={"text": ["a", "b"]}, parameters={"factor": 4})))
+    assert written.ran[-1] == "50_compare"  # it must say that nothing is left to compare
 
 
 def test_force_runs_everything_again(checkout, written):
@@ -489,6 +560,15 @@ def test_a_failure_fails_its_own_run_and_names_the_cell(ran, how, error, cell):
     made = folder / "outputs/tiny" / outcome.name / "notebooks"
     assert (made / "10_make.failed.ipynb").is_file()
     assert not (made / "10_make.ipynb").exists() and not (made / "20_count.ipynb").exists()
+
+
+@pytest.mark.slow
+def test_a_comparison_gets_what_the_grid_wrote(checkout):
+    outcomes = runs.execute(runs.plan(spec(notebooks=ALL, grid={"ratio": [0.1, 0.2]}, parameters={"factor": 3})))
+    assert [o.status for o in outcomes] == ["done"] * 3, outcomes
+    both = pd.read_parquet(checkout / "outputs/tiny/one/tables/both.parquet")
+    assert both["ratio"].tolist() == [0.1] * 3 + [0.2] * 3 and set(both["factor"]) == {3}
+    assert both["x"].tolist() == [3, 6, 9] * 2 and both["nowhere"].isna().all()
 
 
 @pytest.mark.slow
@@ -671,6 +751,38 @@ def test_opened_alone_a_notebook_shows_the_recorded_sample_and_says_so(checkout,
 def test_a_run_never_falls_back_to_the_sample(checkout):
     with pytest.raises(FileNotFoundError, match="claims"):
         runs.open("outputs/dahl/one", "dahl/30_score").read("claims")
+
+
+def make_arms(checkout: Path, **status: str) -> list[str]:
+    for name, state in status.items():
+        run = runs.open(f"outputs/tiny/{name}", "tiny/20_count")
+        run.write("counted", pd.DataFrame({"x": [1, 2]}))
+        places.write_json(run.folder / "run.json", {"status": state, "parameters": {"ratio": 0.5, "name": name}})
+    return [f"outputs/tiny/{name}" for name in status]
+
+
+def test_runs_are_gathered_with_their_settings_and_what_is_not_done_is_named(checkout, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda what: shown.append(what.data))
+    arms = make_arms(checkout, a="done", b="failed", c="done")
+    both = runs.open("outputs/tiny/all", "tiny/50_compare").gather("counted", arms, settings=("name", "ratio", "no"))
+    assert both.columns.tolist() == ["run", "name", "ratio", "no", "x"]
+    assert both[["run", "name", "x"]].values.tolist() == [["a", "a", 1], ["a", "a", 2], ["c", "c", 1], ["c", "c", 2]]
+    assert both["no"].isna().all()
+    assert len(shown) == 1 and "Left out" in shown[0] and "b" in shown[0]
+
+
+def test_nothing_to_gather_is_told(checkout):
+    arms = make_arms(checkout, a="failed", b="running")
+    with pytest.raises(FileNotFoundError, match="none of the runs a, b is done"):
+        runs.open("outputs/tiny/all", "tiny/50_compare").gather("counted", arms)
+    with pytest.raises(FileNotFoundError, match="no table 'counted'"):
+        runs.open("outputs/tiny/all", "tiny/50_compare").gather("counted")
+
+
+def test_a_single_run_gathers_itself_even_before_it_is_done(checkout):
+    make_arms(checkout, a="running")
+    assert len(runs.open("outputs/tiny/a", "tiny/50_compare").gather("counted", [])) == 2
 
 
 def test_a_banner_shows_text_as_text(checkout, monkeypatch):

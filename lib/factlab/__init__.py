@@ -15,6 +15,7 @@ _MODULES = frozenset(
         "figures",
         "models",
         "publish",
+        "questions",
         "replies",
         "retrieval",
         "runs",

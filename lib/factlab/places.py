@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 class PlaceError(OSError):
@@ -125,3 +126,12 @@ def write_json(path: Path, value: object) -> None:
         # Half a character, as broken text under test may hold: written as an escape, which is plain ASCII.
         data = json.dumps(value, indent=1, sort_keys=True, allow_nan=False).encode()
     write_atomic(path, data + b"\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file; empty where there is none that can be read."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

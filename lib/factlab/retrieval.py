@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,12 +141,11 @@ def passages(
     listed = [articles] if hasattr(articles, "sections") else list(articles)
     found = []
     for article in listed:
-        name = article.pmcid or article.doi or article.pmid or Path(article.path).name or article.title
         for section in article.sections:
             made = chunks(section.text, size, overlap, sentences)
             made.insert(0, "section", pd.array([" > ".join(section.path)] * len(made), dtype="str"))
             made.insert(0, "title", pd.array([article.title] * len(made), dtype="str"))
-            made.insert(0, "article", pd.array([name] * len(made), dtype="str"))
+            made.insert(0, "article", pd.array([article.name] * len(made), dtype="str"))
             found.append(made)
     if not found:
         empty = _frame("", [])

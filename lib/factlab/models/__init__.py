@@ -167,12 +167,17 @@ class Model:
         """Whether the model takes chat messages; a base model takes bare text only."""
         return getattr(self.backend, "is_chat", True)
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the model's weights are on this machine, so that many prompts at once are cheaper than one by one."""
+        return hasattr(self.backend, "token_budget")
+
     def chat(
         self,
         prompts: Sequence[str | Sequence[Mapping[str, str]]],
         *,
         system: str | None = None,
-        temperature: float = 0.0,
+        temperature: float | Sequence[float] = 0.0,
         top_p: float = 1.0,
         max_tokens: int = 256,
         stop: str | Sequence[str] | None = None,
@@ -189,7 +194,7 @@ class Model:
         ----------
         prompts : the user's messages, or whole conversations as lists of {"role", "content"}.
         system : a system message put before each prompt.
-        temperature : 0 takes the likeliest token.
+        temperature : 0 takes the likeliest token. A list gives each prompt its own; a local model answers them in one batch.
         top_p : share of probability mass that is sampled from, in (0, 1].
         max_tokens : the longest reply, in the model's tokens.
         stop : string(s) at which a reply ends.
@@ -209,9 +214,9 @@ class Model:
         for p in prompts:
             turns = [{"role": "user", "content": p}] if isinstance(p, str) else [dict(m) for m in p]
             messages.append(tuple([{"role": "system", "content": system}] * (system is not None) + turns))
-        params = _params(temperature, top_p, max_tokens, stop, seed, schema=schema)
+        params = [_params(t, top_p, max_tokens, stop, seed, schema) for t in _each(temperature, len(messages))]
         calls = [
-            Call(messages=m, params=params, sample=s, about=about[i] if about else None)
+            Call(messages=m, params=params[i], sample=s, about=about[i] if about else None)
             for i, m in enumerate(messages)
             for s in range(_samples(samples))
         ]
@@ -221,7 +226,7 @@ class Model:
         self,
         prompts: Sequence[str],
         *,
-        temperature: float = 0.0,
+        temperature: float | Sequence[float] = 0.0,
         top_p: float = 1.0,
         max_tokens: int = 256,
         stop: str | Sequence[str] | None = None,
@@ -232,9 +237,9 @@ class Model:
         progress: bool = True,
     ) -> list[Reply]:
         """Continuations of bare texts, as base models are asked: no template, no system message. Otherwise as `chat`."""
-        params = _params(temperature, top_p, max_tokens, stop, seed)
+        params = [_params(t, top_p, max_tokens, stop, seed) for t in _each(temperature, len(prompts))]
         calls = [
-            Call(prompt=p, params=params, sample=s, about=about[i] if about else None)
+            Call(prompt=p, params=params[i], sample=s, about=about[i] if about else None)
             for i, p in enumerate(prompts)
             for s in range(_samples(samples))
         ]
@@ -360,6 +365,17 @@ def _samples(samples: int) -> int:
     if samples < 1:
         raise ModelError(f"samples must be 1 or more, got {samples}")
     return samples
+
+
+def _each(temperature: float | Sequence[float], count: int) -> list[float]:
+    """One temperature for each prompt."""
+    if not isinstance(temperature, list | tuple):
+        return [temperature] * count
+    if len(temperature) != count:
+        raise ModelError(
+            f"{count} prompts but {len(temperature)} temperatures: give one number, or one for each prompt"
+        )
+    return list(temperature)
 
 
 def _params(temperature, top_p, max_tokens, stop, seed, schema=None) -> dict[str, Any]:

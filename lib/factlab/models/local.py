@@ -194,7 +194,9 @@ class Local:
                                   f"model's window of {window} tokens"))  # fmt: skip
                 continue
             tokens[i] = (text, ids)
-            groups[json.dumps(call.params, sort_keys=True)].append(i)
+            # Calls that differ in temperature alone share a batch: the rows of a batch are sampled each by itself.
+            alike = call.params | {"temperature": bool(call.params.get("temperature"))}
+            groups[json.dumps(alike, sort_keys=True)].append(i)
         with torch.inference_mode():
             for members in groups.values():
                 params = calls[members[0]].params
@@ -272,7 +274,8 @@ class Local:
             streams = [
                 noise(int(params.get("seed") or 0), t, c.sample) for c, (t, _) in zip(calls, tokens, strict=True)
             ]
-            processors.append(_keyed_sampler(streams, params["temperature"], params["top_p"]))
+            temperatures = [float(c.params["temperature"]) for c in calls]
+            processors.append(_keyed_sampler(streams, temperatures, params["top_p"]))
         criteria = transformers.StoppingCriteriaList([_stop_strings(self._tokenizer, stops, longest)] if stops else [])
         if self.on_part is not None:
             criteria.append(_reporter(self.on_part, len(rows) / most))
@@ -315,54 +318,75 @@ class Local:
         rows = [ids for _, ids in tokens]
         shared, past = self._prefix(rows)
         by_label = self._label_tokens(labels)
-        # One reading of the prompts gives the first token of every label; longer labels take one more reading each.
-        first = self._logprobs([r[shared:] for r in rows], shared, past, 1)[:, 0]
-        score = torch.stack([first[:, t[0]] for t in by_label], dim=1).double()
+        # One reading of the prompts gives the first token of every label; what is left of longer ones is read after it.
+        longer = any(len(label) > 1 for label in by_label)
+        own = [r[shared:] for r in rows]
+        first, past = self._logprobs(own, shared, past, keep=longer)
+        score = torch.stack([first[:, label[0]] for label in by_label], dim=1).double()
         for k, label in enumerate(by_label):
             if len(label) > 1:
-                if past is not None:
-                    past.crop(shared - past.get_seq_length())  # a negative number: so many tokens off the end
-                tail = self._logprobs([r[shared:] + label[:-1] for r in rows], shared, past, len(label))
-                score[:, k] = sum(tail[:, j, t] for j, t in enumerate(label)).double()
+                score[:, k] += self._continued(own, shared, past, label).double()
         values = score.cpu().tolist()
         return [
             Reply(labels[int(np.argmax(v))], "stop", len(r), 1, self.name, logprobs=dict(zip(labels, v, strict=True)))
             for v, r in zip(values, rows, strict=True)
         ]
 
-    def _logprobs(self, rows: list[list[int]], shared: int, past: Any, last: int) -> Any:
-        """(rows, last, vocabulary) log-probabilities of what follows the last `last` tokens of each row."""
+    def _logprobs(self, rows: list[list[int]], shared: int, past: Any, keep: bool) -> tuple[Any, Any]:
+        """(rows, vocabulary) log-probabilities of what follows each row, and the state after reading them if it is to be kept."""
         torch = _torch()
         longest = max(map(len, rows))
         device = self._model.device
         pad = self._tokenizer.pad_token_id
         # Padded on the right: nothing real can look at what comes after it, and positions need no care.
         ids = torch.tensor([r + [pad] * (longest - len(r)) for r in rows], device=device)
-        mask = torch.tensor([[1] * (shared + len(r)) + [0] * (longest - len(r)) for r in rows], device=device)
-        where = torch.tensor([[len(r) - last + j for j in range(last)] for r in rows], device=device)
-        keep = torch.unique(where)
-        position = torch.arange(shared, shared + longest, device=device).expand(len(rows), -1)
-        logits = self._model(
+        last = torch.tensor([len(r) - 1 for r in rows], device=device)
+        wanted = torch.unique(last)
+        out = self._model(
             input_ids=ids,
-            attention_mask=mask,
-            position_ids=position,
+            attention_mask=self._mask(rows, shared),
+            position_ids=torch.arange(shared, shared + longest, device=device).expand(len(rows), -1),
             cache=past,
-            use_cache=past is not None,
-            logits_to_keep=keep,
+            use_cache=past is not None or keep,
+            logits_to_keep=wanted,
+        )
+        picked = out.logits[torch.arange(len(rows), device=device), torch.searchsorted(wanted, last)]
+        return torch.log_softmax(picked.float(), dim=-1), out.cache if keep else None
+
+    def _continued(self, rows: list[list[int]], shared: int, past: Any, label: list[int]) -> Any:
+        """(rows,) log-probability of a label's tokens after its first, given the state after the prompts, which stays as it was."""
+        torch = _torch()
+        device = self._model.device
+        begun = torch.tensor([label[:-1]] * len(rows), device=device)
+        start = torch.tensor([[shared + len(r)] for r in rows], device=device)
+        logits = self._model(
+            input_ids=begun,
+            attention_mask=torch.cat([self._mask(rows, shared), torch.ones_like(begun)], dim=1),
+            position_ids=start + torch.arange(begun.shape[1], device=device),
+            cache=past,
+            use_cache=True,
         ).logits
-        at = torch.searchsorted(keep, where)
-        picked = torch.stack([logits[i, at[i]] for i in range(len(rows))])
-        return torch.log_softmax(picked.float(), dim=-1)
+        past.crop(-begun.shape[1])
+        found = torch.log_softmax(logits.float(), dim=-1)
+        return found[:, torch.arange(begun.shape[1], device=device), label[1:]].sum(dim=1)
+
+    def _mask(self, rows: list[list[int]], shared: int) -> Any:
+        longest = max(map(len, rows))
+        return _torch().tensor(
+            [[1] * (shared + len(r)) + [0] * (longest - len(r)) for r in rows], device=self._model.device
+        )
 
 
-def _keyed_sampler(streams: list[np.random.Generator], temperature: float, top_p: float):
-    """A logits processor that picks the token itself: temperature, top_p, then the race of exponential clocks."""
+def _keyed_sampler(streams: list[np.random.Generator], temperatures: list[float], top_p: float):
+    """A logits processor that picks the token of each row: temperature, top_p, then the race of exponential clocks."""
     torch = _torch()
     import transformers
 
+    divisors = torch.tensor(temperatures, dtype=torch.float32)[:, None]
+
     class KeyedSampler(transformers.LogitsProcessor):
         def __call__(self, input_ids, scores):
-            p = torch.softmax(scores.float() / temperature, dim=-1)
+            p = torch.softmax(scores.float() / divisors.to(scores.device), dim=-1)
             if top_p < 1:
                 ordered = torch.topk(p, min(_TOP, p.shape[1]), dim=-1).values
                 if bool((ordered.sum(-1) < top_p).any()):

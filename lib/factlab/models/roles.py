@@ -1,4 +1,5 @@
-"""What models are asked in DAHL's roles: the splitter takes an answer apart, the checker judges one unit at a time.
+"""What models are asked in DAHL's roles: the writer makes questions from an article and the categoriser sorts them, the subject
+answers, the splitter takes an answer apart, the checker judges one unit at a time.
 
 The scoring modules read replies; this module is where their prompts meet a model.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from factlab import places
 from factlab.models import Model, prompts
 from factlab.models.base import ModelError
 
@@ -19,7 +21,113 @@ if TYPE_CHECKING:
 STYLES = ("auto", "chat", "bare")
 
 
-def ask(model: Model, questions: Sequence[str], style: str = "auto", **settings: Any) -> list:
+def write_questions(
+    texts: Sequence[str],
+    writer: Model,
+    count: int = 5,
+    temperature: float = 0.0,
+    max_tokens: int = 1024,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Examination questions from articles, or parts of articles (DAHL, section 3.2.2, step 1).
+
+    Parameters
+    ----------
+    texts : what each set of questions is written from.
+    writer : the model; published: gpt-4-1106-preview.
+    count : how many questions to ask for; a model may write more or fewer.
+    temperature, max_tokens, settings : as in `Model.chat`.
+
+    Returns
+    -------
+    DataFrame, one row a text in input order: questions (list of str), status ('scored', 'unparsable', 'refused', 'truncated', 'error'),
+    error, reply (as the model wrote it). Of a list that was cut off the whole questions are kept, and the status is 'truncated'.
+    """
+    import pandas as pd
+
+    from factlab import questions
+
+    prompt = prompts.load("dahl/write_questions")
+    filled = [prompt.fill(count=str(count), article=prompts.delimited(text, "article")) for text in texts]
+    asked = dict(system=prompt.system, temperature=temperature, max_tokens=max_tokens, about=list(texts))
+    rows = []
+    for reply, sent in zip(writer.chat(filled, **asked, **settings), filled, strict=True):
+        if not reply.ok:
+            rows.append(([], "error", reply.error, ""))
+            continue
+        parsed = questions.parse_questions(reply.text, sent)
+        status = "truncated" if reply.finish == "length" and parsed.status == "scored" else parsed.status
+        rows.append((parsed.value or [], status, None, reply.text))
+    return pd.DataFrame(rows, columns=["questions", "status", "error", "reply"])
+
+
+def categorise(
+    questions: Sequence[str],
+    model: Model,
+    margin: float = 0.0,
+    calibrate: bool = True,
+    max_tokens: int = 16,
+    **settings: Any,
+) -> pd.DataFrame:
+    """The field of each question, one of DAHL's 29 (section 3.2.3).
+
+    A local model chooses by log-likelihood among the names; a server's reply is read for one of them.
+
+    Parameters
+    ----------
+    questions : what is to be sorted.
+    model : the categoriser; published: gpt-4-1106-preview.
+    margin : a local model's choice counts as ambiguous when it is not likelier than the next by this much (0..1).
+    calibrate : divide out what a local model says to an empty question; without it the first names of the list win.
+    max_tokens : length of a server's reply; raise it for models that reason first.
+
+    Returns
+    -------
+    DataFrame in input order: category (empty where there is none), status ('scored', 'unknown' for an ambiguous one, 'unparsable',
+    'refused', 'truncated', 'error'), probability (of the category, where the model gives one), error.
+    """
+    import pandas as pd
+
+    from factlab import sources
+    from factlab.questions import parse_category
+
+    prompt = prompts.load("dahl/categorise")
+    names, questions = list(sources.CATEGORIES), list(questions)
+
+    def fill(question: str) -> str:
+        return prompt.fill(categories="\n".join(names), question=prompts.delimited(question, "question"))
+
+    filled = [fill(q) for q in questions]
+    rows: list[tuple[str, str, float | None, str | None]] = []
+    if getattr(model.backend, "scores_labels", False):
+        empty = fill("N/A") if calibrate and model.is_local else None
+        for choice in model.choose(filled, names, system=prompt.system, baseline=empty, about=questions, **settings):
+            likely = sorted((choice.probabilities or {}).values(), reverse=True)
+            close = len(likely) > 1 and likely[0] - likely[1] < margin
+            status = "unknown" if choice.status == "scored" and close else choice.status
+            named = choice.label if status == "scored" else ""
+            rows.append((named or "", status, likely[0] if likely else None, choice.error))
+    else:
+        asked = dict(system=prompt.system, max_tokens=max_tokens, about=questions)
+        for reply, sent in zip(model.chat(filled, **asked, **settings), filled, strict=True):
+            if not reply.ok:
+                rows.append(("", "error", None, reply.error))
+                continue
+            parsed = parse_category(reply.text, names, sent)
+            cut = parsed.value is None and reply.finish == "length"
+            rows.append((parsed.value or "", "truncated" if cut else parsed.status, None, None))
+    table = pd.DataFrame(rows, columns=["category", "status", "probability", "error"])
+    return table.astype({"probability": "Float64"})
+
+
+def ask(
+    model: Model,
+    questions: Sequence[str],
+    style: str = "auto",
+    temperature: float = 0.6,
+    grid: Sequence[float] = (),
+    **settings: Any,
+) -> list:
     """Long answers to questions, with nothing around the question (DAHL, section 4: no template, no demonstrations).
 
     Parameters
@@ -28,12 +136,25 @@ def ask(model: Model, questions: Sequence[str], style: str = "auto", **settings:
     questions : one prompt each.
     style : 'chat' sends the question as the user's message, 'bare' lets a base model go on from it, 'auto' takes chat where the
         model has a chat template.
-    settings : temperature, max_tokens and the other parameters of `Model.chat`.
+    temperature : 0 takes the likeliest token.
+    grid : temperatures at which other runs will ask the same. A local model answers for all of them at once, which is quicker than
+        one after the other, and the others find their replies in the cache. A server answers each call by itself, so there it
+        changes nothing.
+    settings : max_tokens and the other parameters of `Model.chat`.
     """
     if style not in STYLES:
         raise ModelError(f"prompt style {style!r} is none of {', '.join(STYLES)}")
     chat = model.is_chat if style == "auto" else style == "chat"
-    return (model.chat if chat else model.complete)(questions, about=list(questions), **settings)
+    send = model.chat if chat else model.complete
+    if len(set(grid)) > 1 and model.is_local and model.mode == "cache":
+        from filelock import FileLock
+
+        # Runs of a grid that go side by side wait here for the first of them instead of all doing the same work.
+        with FileLock(str(places.outputs() / "cache" / f"grid-{model.name.replace('/', '-')[-60:]}.lock")):
+            every = list(dict.fromkeys([temperature, *grid]))
+            spread = [t for t in every for _ in questions]
+            send(list(questions) * len(every), temperature=spread, **settings)
+    return send(questions, about=list(questions), temperature=temperature, **settings)
 
 
 def split(answers: Sequence[str], splitter: Model | str, max_tokens: int = 1024, **settings: Any) -> pd.DataFrame:

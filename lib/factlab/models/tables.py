@@ -69,7 +69,9 @@ class Table:
             text, end = rows[call.sample]
             logprobs = None
             if "labels" in call.params:
-                text = text.strip().lower()
+                # A table may say True, or cardiology, where the label is written otherwise.
+                spelled = {label.casefold(): label for label in call.params["labels"]}
+                text = spelled.get(text.strip().casefold(), text.strip())
                 if text not in call.params["labels"]:
                     on_reply(
                         i, Reply(finish="error", error=f"{self._where}: {text!r} is none of {call.params['labels']}")

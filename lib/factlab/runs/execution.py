@@ -23,7 +23,7 @@ from factlab import places
 from factlab.runs import provenance
 from factlab.runs.headless import Headless
 from factlab.runs.parameters import Plan, RunError
-from factlab.runs.record import Record, read_json
+from factlab.runs.record import Record
 
 Watch = Callable[[str, str, int, int], None]
 """Called with (run, what, done, total) as work goes on."""
@@ -57,7 +57,7 @@ def execute(
     force: bool = False,
     executor: Executor | None = None,
 ) -> list[Outcome]:
-    """Run all plans; one that fails does not stop the others.
+    """Run all plans; one that fails does not stop the others. Comparisons come last, over the runs that are done.
 
     A step that is done is not run again, whatever its parameters say: with `mode: live` too, only `force` asks anew, so that going
     on after a crash pays for nothing twice that was finished.
@@ -76,6 +76,12 @@ def execute(
     -------
     list of Outcome, in the order of the plans.
     """
+    last = [plan for plan in plans if plan.compares]
+    if last and len(last) < len(plans):
+        first = [plan for plan in plans if not plan.compares]
+        ended = execute(first, jobs, watch, force, executor) + execute(last, jobs, watch, force, executor)
+        order = [plans.index(plan) for plan in first + last]
+        return [outcome for _, outcome in sorted(zip(order, ended, strict=True), key=lambda pair: pair[0])]
     if executor is not None:
         futures = [executor.submit(run_one, plan, None, force) for plan in plans]
         return _gather(futures, watch)
@@ -152,7 +158,7 @@ def _run_locked(plan: Plan, watch: Watch, force: bool, threads: int | None, stop
     began, label = time.monotonic(), f"{plan.paper}/{plan.name}"
     record = Record(plan.folder)
     about = provenance.about(plan.root)
-    tables: dict[str, str] = {}
+    tables = provenance.tables_of(plan.root, plan.compares)
     skipped: list[str] = []
     failure: dict[str, Any] = {}
     with Headless(plan.root, threads) as headless:
@@ -168,6 +174,7 @@ def _run_locked(plan: Plan, watch: Watch, force: bool, threads: int | None, stop
                 record.keep_only([n.stem for n in plan.notebooks[:position]])
                 if len(skipped) == position:
                     head = {"paper": plan.paper, "name": plan.name, "started": _now(), "parameters": plan.resolved()}
+                    head |= {"compares": list(plan.compares)} if plan.compares else {}
                     record.data = head | about | {"steps": record.steps}
                 record.set(step, {"status": "running", "key": key}, "running")
                 try:
@@ -212,12 +219,12 @@ def _run_step(
     def tick() -> None:
         if stop.is_set():
             raise _Stopped
-        now = read_json(progress)
+        now = places.read_json(progress)
         if now:
             watch(label, f"{step}: {now['what']}", now["done"], now["total"])
 
     began = time.monotonic()
-    given = parameters | {"run_dir": plan.folder.relative_to(plan.root).as_posix()}
+    given = parameters | plan.given(notebook)
     try:
         error = headless.execute(
             notebook, part, given, log=log, progress=progress, limit_s=plan.time_limit_s, tick=tick
@@ -233,7 +240,7 @@ def _run_step(
             return {"status": "failed", "seconds": seconds, "error": error}
         part.replace(target)
         log.unlink(missing_ok=True)
-    wrote = read_json(plan.folder / "metrics.json").get(step, {})
+    wrote = places.read_json(plan.folder / "metrics.json").get(step, {})
     return {"status": "done", "seconds": seconds, "error": None, "tables": wrote.get("tables", {})}
 
 

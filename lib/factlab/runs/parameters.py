@@ -10,6 +10,10 @@ A file names the paper, the run, the notebooks and their parameters:
     time_limit_s: 3600                  # optional: wall-clock limit of one notebook
 
 Every parameter must be one that a notebook declares in its `parameters` cell, with a value of the declared type.
+
+Two names have a meaning in a grid. A notebook whose metadata carries the tag `compare` runs once, after all combinations, and gets
+their folders as `runs`. A parameter `<name>_grid` tells a notebook all values that `<name>` takes in the grid, so that it can do
+in one go what the others will need too; it decides how the work is done and never what comes out, so it is no part of a step's key.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ from factlab import places
 
 _TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _OWN = ("run_dir",)  # given by the run, not by the file
+COMPARE = "compare"  # tag of a notebook that runs once over all runs of a grid
 
 
 class RunError(ValueError):
@@ -54,7 +59,8 @@ class Parameter:
 class Plan:
     """One run: which notebooks, with which parameters, into which folder.
 
-    `parameters` holds what the file and the command line set; a notebook's own defaults fill the rest.
+    `parameters` holds what the file and the command line set; a notebook's own defaults fill the rest. `compares` lists the folders
+    (from the checkout) that a comparison goes over, `hints` what helps to do the work without changing what comes out.
     """
 
     paper: str
@@ -63,6 +69,8 @@ class Plan:
     parameters: Mapping[str, Any]
     time_limit_s: float
     declared: Mapping[Path, Mapping[str, Parameter]] = field(repr=False)
+    compares: tuple[str, ...] = ()
+    hints: Mapping[str, Any] = field(default_factory=dict)
     root: Path = field(default_factory=places.root)  # the checkout; kept, since a worker's working folder is another
 
     @property
@@ -75,12 +83,19 @@ class Plan:
         return {name: value for notebook in self.notebooks for name, value in self.for_notebook(notebook).items()}
 
     def for_notebook(self, notebook: Path) -> dict[str, Any]:
-        """Every parameter of one notebook, resolved."""
+        """Every parameter of one notebook that decides what comes out, resolved."""
         return {
             name: self.parameters.get(name, p.default)
             for name, p in self.declared[notebook].items()
-            if name not in _OWN
+            if name not in _OWN and not name.endswith("_grid") and not (name == "runs" and self.compares)
         }
+
+    def given(self, notebook: Path) -> dict[str, Any]:
+        """What one notebook is given beside its parameters: its folder, the runs to compare, hints."""
+        extra = {"run_dir": self.folder.relative_to(self.root).as_posix()} | dict(self.hints)
+        if self.compares:
+            extra["runs"] = list(self.compares)
+        return {name: value for name, value in extra.items() if name in self.declared[notebook]}
 
 
 class _File(pydantic.BaseModel):
@@ -136,6 +151,15 @@ def read_declared(notebook: Path) -> dict[str, Parameter]:
     return found
 
 
+def is_comparison(notebook: Path) -> bool:
+    """Whether a notebook goes over several runs: its metadata carries the tag `compare`."""
+    try:
+        metadata = json.loads(notebook.read_text(encoding="utf-8")).get("metadata", {})
+    except (OSError, ValueError, AttributeError):
+        return False
+    return COMPARE in metadata.get("tags", [])
+
+
 def _no_notebook(path: Path) -> RunError:
     there = sorted(p.stem for p in path.parent.glob("*.ipynb")) if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.stem, there, n=1)
@@ -179,7 +203,7 @@ def plan(
     known: dict[str, Parameter] = {}
     for parameters in declared.values():
         for name, p in parameters.items():
-            if name not in _OWN:
+            if name not in _OWN and not name.endswith("_grid"):
                 if name in known and known[name].type != p.type:
                     raise RunError(f"parameter {name!r} is declared with two types in the notebooks of {where}")
                 known[name] = p
@@ -189,16 +213,31 @@ def plan(
     empty = [name for name, values in wanted.grid.items() if not values]
     if empty:
         raise RunError(f"{where}: `grid` gives no values for {', '.join(empty)}")
-    plans = []
     _check_plain(combined | wanted.grid, where)
+    if not wanted.grid:
+        values = _check(combined, known, where)
+        return [Plan(wanted.paper, wanted.name, notebooks, values, wanted.time_limit_s, declared)]
+    if "runs" in combined:
+        raise RunError(f"{where}: `runs` is filled by the grid; leave it out, or leave the grid out")
+    comparing = tuple(n for n in notebooks if is_comparison(n))
+    single = tuple(n for n in notebooks if n not in comparing)
+    if not single:
+        raise RunError(f"{where}: a grid needs a notebook to run for each combination, besides those that compare")
+    hints = {f"{name}_grid": values for name, values in wanted.grid.items()}
+    plans = []
     for combination in itertools.product(*([(name, v) for v in values] for name, values in wanted.grid.items())):
         values = _check(combined | dict(combination), known, where)
-        name = wanted.name
-        if wanted.grid:
-            name += "-" + hashlib.sha256(json.dumps(dict(combination), sort_keys=True).encode()).hexdigest()[:8]
-        plans.append(Plan(wanted.paper, name, notebooks, values, wanted.time_limit_s, declared))
+        digest = hashlib.sha256(json.dumps(dict(combination), sort_keys=True).encode()).hexdigest()[:8]
+        name = f"{wanted.name}-{digest}"
+        plans.append(Plan(wanted.paper, name, single, values, wanted.time_limit_s, declared, hints=hints))
     if len({p.name for p in plans}) < len(plans):
         raise RunError(f"{where}: `grid` lists the same combination twice")
+    if comparing:
+        folders = tuple(f"outputs/{wanted.paper}/{p.name}" for p in plans)
+        values = _check(combined, known, where)
+        plans.append(
+            Plan(wanted.paper, wanted.name, comparing, values, wanted.time_limit_s, declared, compares=folders)
+        )
     return plans
 
 

@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,19 @@ def about(root: Path) -> dict[str, Any]:
     """What results are made with here and now: `versions`, `library`, `commit`, `dirty`."""
     revision, dirty = commit(root)
     return {"versions": versions(), "library": library_hash(), "commit": revision, "dirty": dirty}
+
+
+def tables_of(root: Path, runs: Sequence[str]) -> dict[str, str]:
+    """Hashes of every table of some runs that are done, by `<folder>/<table>`; a run that is not done counts as such."""
+    found = {}
+    for run in runs:
+        record = places.read_json(root / run / "run.json")
+        if record.get("status") != "done":
+            found[run] = "not done"
+            continue
+        for step in record.get("steps", {}).values():
+            found |= {f"{run}/{name}": digest for name, digest in step.get("tables", {}).items()}
+    return found
 
 
 def step_key(notebook: Path, parameters: Mapping[str, Any], tables: Mapping[str, str], library: str) -> str:

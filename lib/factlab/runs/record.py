@@ -6,7 +6,6 @@ steps are done, and never more than that. Whoever uses a `Record` holds the fold
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ class Record:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.data = read_json(folder / "run.json")
+        self.data = places.read_json(folder / "run.json")
         with places.writing(folder):
             for pattern in ("*.part", "*/*.part", ".progress-*"):
                 for path in folder.glob(pattern):
@@ -83,7 +82,7 @@ class Record:
 
     def metrics(self) -> dict[str, Any]:
         """What the steps wrote with `Workspace.finish`."""
-        return read_json(self.folder / "metrics.json")
+        return places.read_json(self.folder / "metrics.json")
 
 
 def _collect(metrics: dict[str, Any], steps: Sequence[str]) -> dict[str, Any]:
@@ -103,12 +102,3 @@ def _collect(metrics: dict[str, Any], steps: Sequence[str]) -> dict[str, Any]:
         found["data"] |= entry.get("data", {})
         found["signature"] = (entry.get("headline") or {}).get("signature") or found["signature"]
     return found
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; empty where there is none that can be read."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

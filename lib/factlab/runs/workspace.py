@@ -88,6 +88,44 @@ class Workspace:
             f"no table {name!r} in {places.shown(self.folder)}: run the earlier notebooks of this run first"
         )
 
+    def gather(self, name: str, runs: Sequence[str] = (), settings: Sequence[str] = ()) -> pd.DataFrame:
+        """One table of several runs, below each other, for a notebook that compares.
+
+        Parameters
+        ----------
+        name : of a table that each run wrote.
+        runs : folders of the runs, from the checkout; empty: this run alone.
+        settings : parameters of the runs that become columns (missing where a run has no such parameter).
+
+        Returns
+        -------
+        DataFrame : the tables with `run` (the folder's name) and the settings in front. Runs that are not done are left out, and a
+        banner names them. Opened by hand with no run before it, the recorded sample of several runs (`arms.csv`), with a banner.
+
+        Raises
+        ------
+        FileNotFoundError : no run has such a table.
+        """
+        import pandas as pd
+
+        tables, missing = [], []
+        for folder in [places.resolve(run) for run in runs] or [self.folder]:
+            path, record = folder / "tables" / f"{name}.parquet", places.read_json(folder / "run.json")
+            if not path.is_file() or (runs and record.get("status") != "done"):
+                missing.append(folder.name)
+                continue
+            given = {key: record.get("parameters", {}).get(key) for key in settings}
+            table = pd.read_parquet(path).drop(columns=["run", *settings], errors="ignore")
+            tables.append(pd.DataFrame({"run": folder.name} | given, index=table.index).join(table))
+        if tables and missing:
+            self.banner(f"Left out, since not done: {', '.join(missing)}.")
+        if tables:
+            return pd.concat(tables, ignore_index=True)
+        if not runs and self.interactive and places.samples(self.paper, "arms.csv").is_file():
+            return self.read("arms")
+        what = f"none of the runs {', '.join(missing)} is done" if runs else f"no table {name!r}"
+        raise FileNotFoundError(f"{what} in {places.shown(self.folder.parent)}: run `factlab run` with a grid first")
+
     def used(self, path: str | Path) -> Path:
         """Record a data file (or folder) that the step reads, with its hash, and return its path."""
         from factlab.runs.provenance import file_hash

@@ -108,6 +108,11 @@ class Article:
     path: str
     notes: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """What tells this article from others: its PMC id, else its DOI, PubMed id, file name or title."""
+        return self.pmcid or self.doi or self.pmid or Path(self.path).stem or self.title
+
 
 def read_jats(path: str | Path) -> Article:
     """Read the one article in a JATS or NLM file (.xml, .nxml, also gzipped).

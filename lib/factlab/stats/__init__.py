@@ -6,13 +6,16 @@ what was left out and why, and a signature in the manner of sacrebleu (Post 2018
 """
 
 from factlab.stats.agreement import agreement, confusion, correlation, krippendorff_alpha, pearson_p
+from factlab.stats.bland_altman import bland_altman
 from factlab.stats.comparisons import compare, equivalence, holm, two_sample
 from factlab.stats.estimates import Estimate, estimate, estimates_by, proportion
 from factlab.stats.resampling import signature
+from factlab.stats.sampling import stratified_sample
 
 __all__ = [
     "Estimate",
     "agreement",
+    "bland_altman",
     "compare",
     "confusion",
     "correlation",
@@ -24,5 +27,6 @@ __all__ = [
     "pearson_p",
     "proportion",
     "signature",
+    "stratified_sample",
     "two_sample",
 ]
