@@ -1,0 +1,39 @@
+"""Every plot of the notebooks: a table goes in, `(figure, table)` comes out, the table being what the figure shows, row
+by row.
+
+Figures are plain matplotlib `Figure` objects, made without pyplot, so that none stays open and no global setting
+changes. `describe` gives the text for readers who cannot see the figure, built from its numbers; `show`, `png` and `svg`
+put it on a page or into files. Colours, limits and what the plots share are in `drawing`.
+"""
+
+from factlab.figures.agreement import bland_altman, pairs
+from factlab.figures.answers import counts, outcomes, units_per_answer, verdict_shares
+from factlab.figures.curves import score_lines
+from factlab.figures.drawing import BLUE, GREY, INK, MOST, ORANGE, SMALL, VERDICTS
+from factlab.figures.page import describe, png, show, svg
+from factlab.figures.scores import score_against_length, score_by_category
+from factlab.figures.sizes import score_by_size
+
+__all__ = [
+    "BLUE",
+    "GREY",
+    "INK",
+    "MOST",
+    "ORANGE",
+    "SMALL",
+    "VERDICTS",
+    "bland_altman",
+    "counts",
+    "describe",
+    "outcomes",
+    "pairs",
+    "png",
+    "score_against_length",
+    "score_by_category",
+    "score_by_size",
+    "score_lines",
+    "show",
+    "svg",
+    "units_per_answer",
+    "verdict_shares",
+]
