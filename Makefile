@@ -33,8 +33,8 @@ env: ## renew the environment after a change of constraints.txt or pyproject.tom
 	rm -f $(READY)
 	$(MAKE) $(READY)
 
-demo: env-check ## ask the built-in model, score its answers, build outputs/site/index.html
-	$(BIN)/factlab run params/dahl/demo.yaml
+demo: env-check ## run every demo on the built-in model and the samples, build outputs/site/index.html
+	$(BIN)/factlab run params/*/demo*.yaml
 	$(BIN)/factlab publish
 
 test: env-check ## all tests, slow ones included

@@ -77,12 +77,16 @@ def last_text(body: dict[str, Any]) -> str:
 
 
 class Server:
-    """The server, in threads of its own; a context manager. `requests` keeps everything it was sent."""
+    """The server, in threads of its own; a context manager. `requests` keeps everything it was sent.
 
-    def __init__(self, port: int = 0, model: str = "tiny-served", default: Any = None) -> None:
+    What has no script is answered by `default`, from the last text, or by `reply`, from the whole request.
+    """
+
+    def __init__(self, port: int = 0, model: str = "tiny-served", default: Any = None, reply: Any = None) -> None:
         self.model, self.requests, self.peak = model, [], 0
         self._scripts: dict[str, list[Answer]] = {}
-        self._default = default or (lambda prompt: Answer(prompt))
+        by_prompt = default or (lambda prompt: Answer(prompt))
+        self._default = reply or (lambda body: by_prompt(last_text(body)))
         self._taken: Counter[str] = Counter()
         self._active = 0
         self._lock = threading.Lock()
@@ -116,7 +120,7 @@ class Server:
             self.peak = max(self.peak, self._active)
             answers = self._scripts.get(seen.prompt)
             if answers is None:
-                return self._default(seen.prompt)
+                return self._default(seen.body)
             turn = min(self._taken[seen.prompt], len(answers) - 1)
             self._taken[seen.prompt] += 1
             return answers[turn]

@@ -753,6 +753,20 @@ def test_a_run_never_falls_back_to_the_sample(checkout):
         runs.open("outputs/dahl/one", "dahl/30_score").read("claims")
 
 
+def test_a_file_that_a_person_edited_is_never_lost(checkout, written):
+    done()
+    run = runs.open("outputs/tiny/one", "tiny/10_make")
+    path = run.save("review.csv", "a\n", keep=True)
+    path.write_text("a, edited\n")
+    done(overrides={"text": "other"})  # everything else of the run is made anew
+    assert path.read_text() == "a, edited\n"
+    run.save("review.csv", "b\n", keep=True)
+    run.save("review.csv", "b\n", keep=True)
+    assert sorted(p.read_text() for p in path.parent.iterdir()) == ["a, edited\n", "b\n"]
+    run.finish(title="t")
+    assert list(Record(run.folder).metrics()["10_make"]["files"]) == ["review.csv"]
+
+
 def make_arms(checkout: Path, **status: str) -> list[str]:
     for name, state in status.items():
         run = runs.open(f"outputs/tiny/{name}", "tiny/20_count")

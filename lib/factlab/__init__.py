@@ -12,8 +12,10 @@ __version__ = "0.1.0"
 _MODULES = frozenset(
     [
         "cli",
+        "comparability",
         "figures",
         "models",
+        "preferences",
         "publish",
         "questions",
         "replies",
@@ -21,6 +23,7 @@ _MODULES = frozenset(
         "runs",
         "sources",
         "stats",
+        "studies",
         "text",
         "units",
         "judging",

@@ -40,8 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", metavar="")
 
-    run = commands.add_parser("run", help="run the notebooks of a parameters file")
-    run.add_argument("file", help="e.g. params/dahl/demo.yaml")
+    run = commands.add_parser("run", help="run the notebooks of one or more parameters files")
+    run.add_argument("file", nargs="+", help="e.g. params/dahl/demo.yaml")
     _run_options(run)
     run.set_defaults(run=_run)
 
@@ -96,8 +96,8 @@ def _run(chosen: argparse.Namespace) -> int:
     from factlab import runs
     from factlab.runs.parameters import read_override
 
-    plans = runs.plan(chosen.file, dict(read_override(text) for text in chosen.p))
-    return _execute(plans, chosen)
+    overrides = dict(read_override(text) for text in chosen.p)
+    return _execute([plan for file in chosen.file for plan in runs.plan(file, overrides)], chosen)
 
 
 def _score(chosen: argparse.Namespace) -> int:

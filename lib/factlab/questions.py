@@ -18,6 +18,8 @@ from factlab.text import normalise
 if TYPE_CHECKING:
     import pandas as pd
 
+    from factlab.sources import Article
+
 DECISIONS = ("keep", "drop")
 REVIEW = ("question", "source", "rule", "found", "decision", "category", "note")
 FLAGS = ("rule", "found", "decision")
@@ -145,7 +147,36 @@ def rule_shares(questions: Sequence[str]) -> pd.DataFrame:
     return table
 
 
-# -- what a model wrote ------------------------------------------------------------------------------------------------
+# -- what a model is shown and what it wrote ------------------------------------------------------------------------------------------------
+
+
+def parts(articles: Sequence[Article], size: int = 0, most: int = 0) -> pd.DataFrame:
+    """What the writer is shown: whole articles, as published, or parts of them for models with a short window.
+
+    Parameters
+    ----------
+    articles : from `sources.read_articles`.
+    size : longest part in characters, cut between sentences; 0: the whole text.
+    most : parts of one article at most, evenly spread over it; 0: all.
+
+    Returns
+    -------
+    DataFrame : source (the article's name), title, part (from 1), of, text (title and text). Articles without text have no row.
+    """
+    import pandas as pd
+
+    from factlab.retrieval import chunks
+
+    rows = []
+    for article in articles:
+        pieces = chunks(article.text, size, 0, sentences=True)["text"].tolist() if size else [article.text]
+        pieces = [piece for piece in pieces if piece.strip()]
+        chosen = range(len(pieces))
+        if most and most < len(pieces):
+            chosen = [int((i + 0.5) * len(pieces) / most) for i in range(most)]
+        rows += [(article.name, article.title, i + 1, len(pieces), f"{article.title}\n\n{pieces[i]}") for i in chosen]
+    return pd.DataFrame(rows, columns=["source", "title", "part", "of", "text"])
+
 
 _ASKS = re.compile(
     r"^(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|should|would|will|has|have|in|"
@@ -340,6 +371,23 @@ def review_table(decided: pd.DataFrame) -> pd.DataFrame:
     return wanted[list(REVIEW)].fillna({"category": ""}).reset_index(drop=True)
 
 
+def with_categories(decided: pd.DataFrame, sorted_: pd.DataFrame) -> pd.DataFrame:
+    """The decided questions with their category: a person's where there is one, else the model's.
+
+    Parameters
+    ----------
+    decided : from `decide`.
+    sorted_ : from `models.roles.categorise`, indexed like the rows that were asked about.
+    """
+    table = decided.assign(category="", category_status="")
+    table.loc[sorted_.index, "category"] = sorted_["category"]
+    table.loc[sorted_.index, "category_status"] = sorted_["status"]
+    own = table["own_category"] != ""
+    table.loc[own, "category"] = table.loc[own, "own_category"]
+    table.loc[own, "category_status"] = "scored"
+    return table
+
+
 def benchmark(decided: pd.DataFrame) -> pd.DataFrame:
     """The finished questions: kept, and of one category.
 
@@ -378,3 +426,35 @@ def build_funnel(written: int, decided: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame(stages, columns=["stage", "n", "why"])
     left = table["n"].shift(1, fill_value=written) - table["n"]
     return table.assign(left_out=left)[["stage", "n", "left_out", "why"]]
+
+
+def build_warnings(written: pd.DataFrame, placed: pd.DataFrame, made: pd.DataFrame, gone: Sequence[str]) -> list[str]:
+    """What a reader should distrust in a build.
+
+    Parameters
+    ----------
+    written : one row a text, with questions and status.
+    placed : from `with_categories`.
+    made : from `benchmark`.
+    gone : from `unused`.
+    """
+    notes = []
+    empty = int(written["questions"].str.len().eq(0).sum())
+    if empty:
+        notes.append(f"{empty} of {len(written)} replies held no question that could be read.")
+    cut = int((written["status"] == "truncated").sum())
+    if cut:
+        notes.append(f"{cut} lists of questions were cut at the token limit; their whole questions are used.")
+    by_person = int((placed["decided_by"] == "person").sum())
+    if len(placed) and not by_person:
+        notes.append(
+            "No person has looked at the questions: the paper's authors went over rules and categories by hand."
+        )
+    unclear = int(((placed["decision"] == "keep") & placed["category"].eq("")).sum())
+    if unclear:
+        notes.append(f"{unclear} questions have no clear category and are left out.")
+    if gone:
+        notes.append(f"{len(gone)} decisions of the review table are about questions that were not written this time.")
+    if len(made) and made["category"].nunique() < 29:
+        notes.append(f"{29 - made['category'].nunique()} of the 29 categories have no question.")
+    return notes

@@ -283,7 +283,8 @@ def counts(
     centres = drawing.row_centres(lines)
     shares = [f" ({drawing.percent(value / total)})" if total else "" for value in values]
     said = ["not counted" if math.isnan(x) else f"{x:,.0f}{share}" for x, share in zip(values, shares, strict=True)]
-    of_all = f"{total:,.0f} {unit} in {drawing.plural(len(whole), 'category', 'categories')}"
+    of_all = f"{total:,.0f} {unit}"
+    of_all += f" in {drawing.plural(len(whole), 'category', 'categories')}" if label == "category" else ""
     with drawing.style():
         figure, axes = drawing.empty(
             figsize or (drawing.WIDTH, 0.5 + 0.3 * max(1, sum(max(1.0, 0.8 * k) for k in lines)))

@@ -21,7 +21,8 @@ class Table:
     kind : 'recorded' (texts) or 'reference' (labels).
     table : a DataFrame, or the path of a CSV, JSON-lines or parquet file. One column says what was asked (unit, claim, question,
         prompt or text), one what the answer is (recorded: response, reply, answer or output; reference: verdict or label); for
-        recorded replies an optional `finish_reason` says whether the model stopped by itself.
+        recorded replies an optional `finish_reason` says whether the model stopped by itself, and `subject` or `model` which one it
+        was.
     """
 
     scores_labels = True
@@ -46,14 +47,16 @@ class Table:
                 f"{', '.join(_VALUES[kind])}; it has {', '.join(map(str, table.columns))}"
             )
         finish = table["finish_reason"] if "finish_reason" in table.columns else [None] * len(table)
+        wrote = next((table[c] for c in ("subject", "model") if c in table.columns), [None] * len(table))
         # Several rows for one question are its samples, in the order of the table.
-        self._rows: dict[str, list[tuple[str, str]]] = {}
-        for question, text, end in zip(table[asked], table[answer], finish, strict=True):
+        self._rows: dict[str, list[tuple[str, str, str]]] = {}
+        for question, text, end, who in zip(table[asked], table[answer], finish, wrote, strict=True):
             # A label may be a truth value or a number in a DataFrame; an empty cell (None, NaN) is no answer.
             if isinstance(question, str) and text is not None and text == text:
                 text = str(text)
                 end = end if isinstance(end, str) and end else "stop"
-                self._rows.setdefault(normalise(question), []).append((text, end))
+                who = who if kind == "recorded" and isinstance(who, str) and who else kind
+                self._rows.setdefault(normalise(question), []).append((text, end, who))
 
     def identity(self) -> dict[str, Any]:
         return {"table": self._where}
@@ -66,7 +69,7 @@ class Table:
                 what = "no row" if not rows else f"only {len(rows)} row(s)"
                 on_reply(i, Reply(finish="error", error=f"{self._where} has {what} for: {asked[:80]}"))
                 continue
-            text, end = rows[call.sample]
+            text, end, who = rows[call.sample]
             logprobs = None
             if "labels" in call.params:
                 # A table may say True, or cardiology, where the label is written otherwise.
@@ -78,4 +81,4 @@ class Table:
                     )
                     continue
                 logprobs = {label: 0.0 if label == text else float("-inf") for label in call.params["labels"]}
-            on_reply(i, Reply(text, end, model=self.name, logprobs=logprobs))
+            on_reply(i, Reply(text, end, model=who, logprobs=logprobs))

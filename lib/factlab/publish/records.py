@@ -63,6 +63,19 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Arm:
+    """One run of a grid, as the run that compares them lists it; every field is ready to print."""
+
+    name: str
+    found: bool  # whether the site has its page
+    status: str
+    settings: tuple[tuple[str, str], ...] = ()  # the parameters in which the arms differ
+    title: str = ""
+    headline: Headline | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Run:
     """One run: what its card and its page show. Times are datetimes or None, everything else is ready to print."""
 
@@ -84,8 +97,12 @@ class Run:
     signature: str = ""
     figures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tables: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
     problems: tuple[str, ...] = ()
     finished: datetime | None = None
+    compares: tuple[str, ...] = ()  # folders, as run.json names them
+    arms: tuple[Arm, ...] = ()  # the same as a reader sees them; filled by `grids.linked`
+    compared_in: tuple[str, ...] = ()  # names of the runs of this paper that compare it; likewise
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,9 +119,16 @@ class Run:
 
     @property
     def picture(self) -> Step | None:
-        """The step whose figure stands on the card."""
+        """The step whose figure stands on the card: that of the score; without one the first, which says what the run is about."""
         with_figure = [s for s in self.steps if s.figure]
-        return self.lead if self.lead in with_figure else with_figure[-1] if with_figure else None
+        if self.lead in with_figure:
+            return self.lead
+        return with_figure[-1 if self.lead else 0] if with_figure else None
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether another card lists this run. One that compares runs itself has a card in any case, so that none gets lost."""
+        return bool(self.compared_in) and not self.arms
 
 
 def folders(outputs: Path) -> list[Path]:
@@ -160,7 +184,9 @@ def read(folder: Path, redactor: Redactor) -> Run:
         signature=_text(run.get("signature")),
         figures=figures,
         tables=tuple(sorted((folder / "tables").glob("*.parquet"))),
+        files=tuple(p for p in sorted((folder / "files").glob("*")) if p.is_file() and not p.name.startswith(".")),
         problems=tuple(problems),
+        compares=tuple(c.strip() for c in _list(run.get("compares")) if isinstance(c, str) and c.strip()),
     )
 
 

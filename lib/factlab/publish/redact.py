@@ -31,7 +31,7 @@ _KEYS = re.compile(
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{12,}")
 _ASSIGNED = re.compile(
-    r"""(?ix)\b([\w-]*(?:api_?-?key|secret|password|passwd|access_token|auth_token)["']?\s*[:=]\s*)(["'])(?!\2)[^"'\n]+\2"""
+    r"""(?ix)((?:api_?-?key|secret|password|passwd|access_token|auth_token)["']?\s*[:=]\s*)(["'])(?!\2)[^"'\n]+\2"""
 )
 _IN_URL = re.compile(
     r"(://)[^/\s:@]+:[^/\s@]+@|([?&](?:api[_-]?key|key|token|access_token)=)[^&\s\"'<>]+", re.IGNORECASE

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from factlab import __version__, places
-from factlab.publish import pictures, records, words
+from factlab.publish import downloads, grids, pictures, records, words
 from factlab.publish.redact import Redactor, for_machine
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ def _build(outputs: Path, site: Path, fresh: Path) -> Report:
     state: dict[str, Any] = {}
     warnings: list[str] = []
     rendered = 0
-    cards: dict[str, list[records.Run]] = {}
+    found: dict[str, list[records.Run]] = {}
     (fresh / "factlab.css").write_bytes((_HERE / "site.css").read_bytes())
-    for folder in records.folders(outputs):
-        run = records.read(folder, redactor)
+    for run in grids.linked([records.read(folder, redactor) for folder in records.folders(outputs)]):
         key = f"{run.paper}/{run.name}"
-        print_now = hashlib.sha256(f"{made_by} {_fingerprint(folder)}".encode()).hexdigest()
+        others = repr((run.arms, run.compared_in))  # what its page shows of other runs
+        print_now = hashlib.sha256(f"{made_by} {_fingerprint(run.folder)} {others}".encode()).hexdigest()
         there, target = site / run.paper / run.name, fresh / run.paper / run.name
         before = old.get(key)
         if isinstance(before, dict) and before.get("fingerprint") == print_now and (there / "index.html").is_file():
@@ -127,22 +127,27 @@ def _build(outputs: Path, site: Path, fresh: Path) -> Report:
             rendered += 1
         state[key] = {"fingerprint": print_now, "warnings": pages.warnings}
         warnings += [f"{key}/{w}" for w in pages.warnings]
-        cards.setdefault(run.paper, []).append(run)
-    groups = _newest_first(cards)
+        found.setdefault(run.paper, []).append(run)
+    groups = _newest_first(found)
     html = _page("index.html.j2", root="", groups=groups, built=datetime.now(UTC), version=__version__)
-    _write(fresh / "index.html", html)
-    _write(fresh / _STATE, json.dumps(state, indent=1, sort_keys=True))
-    return Report(site / "index.html", sum(map(len, cards.values())), rendered, tuple(warnings))
+    downloads.write(fresh / "index.html", html)
+    downloads.write(fresh / _STATE, json.dumps(state, indent=1, sort_keys=True))
+    return Report(site / "index.html", sum(map(len, found.values())), rendered, tuple(warnings))
 
 
-def _newest_first(cards: Mapping[str, list[records.Run]]) -> list[tuple[str, str, str, list[records.Run]]]:
+def _newest_first(found: Mapping[str, list[records.Run]]) -> list[tuple[str, str, str, list[records.Run], int]]:
+    """The papers: key, name, question, the runs that have a card of their own, and how many runs there are in all."""
+
     def age(run: records.Run) -> float:
         try:
             return -run.started.timestamp() if run.started else -run.folder.stat().st_mtime
         except (OverflowError, OSError, ValueError):
             return 0.0
 
-    groups = [(paper, *records.paper_title(paper), sorted(runs, key=age)) for paper, runs in cards.items()]
+    groups = []
+    for paper, runs in found.items():
+        cards = sorted((run for run in runs if not run.is_arm), key=age)
+        groups.append((paper, *records.paper_title(paper), cards, len(runs)))
     return sorted(groups, key=lambda group: age(group[3][0]))
 
 
@@ -151,8 +156,9 @@ def _render(run: records.Run, target: Path, redactor: Redactor) -> _Pages:
     from factlab.publish import notebook
 
     pages = _Pages()
-    figures = _copy_figures(run, target, redactor, pages)
-    tables = _write_tables(run, target, redactor, pages)
+    figures = downloads.copy_figures(run, target, redactor, pages.warnings)
+    tables = downloads.write_tables(run, target, redactor, pages.warnings)
+    files = downloads.copy_files(run, target, redactor, pages.warnings)
     with_page = [step for step in run.steps if step.notebook]
     names = frozenset(step.page for step in with_page)
     alts: dict[str, str] = {step.figure: step.alt for step in run.steps if step.figure and step.alt}
@@ -160,7 +166,7 @@ def _render(run: records.Run, target: Path, redactor: Redactor) -> _Pages:
         warn = lambda what, step=step: pages.warnings.append(f"{step.name}: {what}")  # noqa: E731
         try:
             nb = notebook.read(step.notebook)
-            _copy_notebook(nb, target / "notebooks" / step.notebook.name, redactor)
+            downloads.copy_notebook(nb, target / "notebooks" / step.notebook.name, redactor)
             pages.notebooks.append(step.name)
             body = notebook.body(nb, step.name, redactor, figures, names)
         except Exception as error:  # one broken notebook must not take the site with it
@@ -169,7 +175,7 @@ def _render(run: records.Run, target: Path, redactor: Redactor) -> _Pages:
         for warning in body.warnings:
             warn(warning)
         for name, octets in body.images.items():
-            _write(target / "images" / name, octets)
+            downloads.write(target / "images" / name, octets)
         html = _page(
             "step.html.j2",
             root="../../",
@@ -183,12 +189,12 @@ def _render(run: records.Run, target: Path, redactor: Redactor) -> _Pages:
             total=len(with_page),
             saved=pages.notebooks,
         )
-        _write(target / step.page, html)
+        downloads.write(target / step.page, html)
     for step in run.steps:
         if step.figure and step.figure not in alts:
             pages.warnings.append(f"{step.name}: headline figure {step.figure} has no description (alt text)")
     records_left = [
-        name for name in ("run.json", "metrics.json") if _copy_json(run.folder / name, target / name, redactor)
+        name for name in ("run.json", "metrics.json") if downloads.copy_json(run.folder / name, target / name, redactor)
     ]
     html = _page(
         "run.html.j2",
@@ -196,81 +202,14 @@ def _render(run: records.Run, target: Path, redactor: Redactor) -> _Pages:
         run=run,
         paper=records.paper_title(run.paper),
         tables=tables,
+        files=files,
         figures=figures.kinds,
         records_left=records_left,
         saved=pages.notebooks,
         warnings=pages.warnings,
     )
-    _write(target / "index.html", html)
+    downloads.write(target / "index.html", html)
     return pages
-
-
-def _copy_figures(run: records.Run, target: Path, redactor: Redactor, pages: _Pages) -> pictures.Figures:
-    """Copy the run's figures and return what of them is published; SVGs that are more than drawings stay out."""
-    by_hash: dict[str, str] = {}
-    kinds: dict[str, list[str]] = {}
-    for name, found in run.figures.items():
-        for kind in found:
-            path = run.folder / "figures" / f"{name}.{kind}"
-            octets = path.read_bytes()
-            if kind == "png":
-                if pictures.png_size(octets) is None:
-                    pages.warnings.append(f"figures/{path.name} is not a picture and is left out")
-                    continue
-                by_hash[hashlib.sha256(octets).hexdigest()] = name
-            elif kind == "svg" and not pictures.safe_svg(octets):
-                pages.warnings.append(f"figures/{path.name} holds more than a drawing and is left out")
-                continue
-            if kind != "png":
-                octets = redactor(octets.decode("utf-8", "replace")).encode()
-            _write(target / "figures" / path.name, octets)
-            kinds.setdefault(name, []).append(kind)
-    return pictures.Figures(by_hash, {name: tuple(found) for name, found in kinds.items()})
-
-
-def _write_tables(run: records.Run, target: Path, redactor: Redactor, pages: _Pages) -> list[dict[str, str]]:
-    """Every table as CSV (missing values empty, lists and mappings as JSON), with its size for the list of downloads."""
-    written = []
-    for path in run.tables:
-        try:
-            import pandas as pd
-
-            frame = pd.read_parquet(path)
-            for column in [c for c in frame.columns if frame[c].dtype == "object"]:
-                frame[column] = frame[column].map(_cell)
-            text = redactor(frame.to_csv(index=not isinstance(frame.index, pd.RangeIndex), lineterminator="\n"))
-        except Exception as error:  # pyarrow raises many kinds for a half-written file
-            pages.warnings.append(f"tables/{path.name} cannot be read ({type(error).__name__}) and is left out")
-            continue
-        _write(target / "tables" / f"{path.stem}.csv", text)
-        written.append(
-            {
-                "name": path.stem,
-                "rows": words.plural(len(frame), "row"),
-                "columns": words.plural(len(frame.columns), "column"),
-                "size": words.size(len(text.encode())),
-            }
-        )
-    return written
-
-
-def _cell(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | tuple | dict) else value
-
-
-def _copy_notebook(nb: Any, target: Path, redactor: Redactor) -> None:
-    _write(target, json.dumps(redactor.texts(nb), indent=1, ensure_ascii=False) + "\n")
-
-
-def _copy_json(source: Path, target: Path, redactor: Redactor) -> bool:
-    try:
-        value = json.loads(source.read_text(encoding="utf-8"), parse_constant=lambda _: None)
-        _write(target, json.dumps(redactor.value(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    except (OSError, ValueError, RecursionError):
-        return False
-    return True
 
 
 @functools.cache
@@ -306,11 +245,6 @@ def _policy(script: str) -> str:
     )
 
 
-def _write(path: Path, content: str | bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
-
-
 def _state(site: Path) -> Mapping[str, Any]:
     try:
         state = json.loads((site / _STATE).read_text(encoding="utf-8"))
@@ -321,7 +255,7 @@ def _state(site: Path) -> Mapping[str, Any]:
 
 def _fingerprint(folder: Path) -> str:
     """Changes when any file of the run does: names, sizes and times, which a rename or a new write always changes."""
-    parts = ["*.json", "notebooks/*", "tables/*", "figures/*"]
+    parts = ["*.json", "notebooks/*", "tables/*", "figures/*", "files/*"]
     files = sorted(p for pattern in parts for p in folder.glob(pattern) if p.is_file())
     stats = [(p.relative_to(folder).as_posix(), p.stat()) for p in files]
     return hashlib.sha256(repr([(n, s.st_size, s.st_mtime_ns, s.st_ino) for n, s in stats]).encode()).hexdigest()

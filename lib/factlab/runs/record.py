@@ -48,7 +48,10 @@ class Record:
         return True
 
     def keep_only(self, steps: Sequence[str]) -> None:
-        """Remove what other steps left, and what a failed or killed one wrote, so that no page or step mixes two runs."""
+        """Remove what other steps left, and what a failed or killed one wrote, so that no page or step mixes two runs.
+
+        `files/` stays: a person may have edited what lies there. A page shows those that a step says it wrote.
+        """
         metrics = self.metrics()
         self.data["steps"] = {s: self.steps[s] for s in steps}
         kept = {

@@ -37,7 +37,27 @@ def _show_whole_texts() -> None:
     import pandas as pd
 
     pd.set_option("display.max_colwidth", 600)
-    pd.set_option("display.precision", 3)
+    pd.set_option("display.float_format", _number)
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """A table read as text with its numbers as numbers, as an earlier step would have written it. Identifiers stay text."""
+    import pandas as pd
+
+    table = table.reset_index(drop=True)
+    for column in [c for c in table if not c.endswith("_id")]:
+        filled = table[column] != ""
+        numbers = pd.to_numeric(table[column].where(filled), errors="coerce")
+        if filled.any() and numbers[filled].notna().all():
+            table[column] = numbers.astype("Float64")
+    return table
+
+
+def _number(x: float) -> str:
+    """Three decimals without trailing zeros; a number too small for them (a p-value) keeps its size."""
+    if 0 < abs(x) < 5e-4:
+        return f"{x:.0e}"
+    return f"{x:.3f}".rstrip("0").rstrip(".") if abs(x) < 1000 else f"{x:,.0f}"
 
 
 def _plain(value: Any) -> Any:
@@ -59,9 +79,13 @@ class Workspace:
         self.interactive = not run_dir
         self.folder = places.resolve(run_dir) if run_dir else places.outputs() / self.paper / "interactive"
         _show_whole_texts()
-        self._record: dict[str, Any] = {"tables": {}, "figures": {}, "data": {}}
+        self._record: dict[str, Any] = {"tables": {}, "figures": {}, "files": {}, "data": {}}
 
     # -- reading ------------------------------------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """Whether an earlier step of this run wrote such a table."""
+        return (self.folder / "tables" / f"{name}.parquet").is_file()
 
     def read(self, name: str) -> pd.DataFrame:
         """A table that an earlier step wrote, or the recorded sample of it (with a banner).
@@ -83,10 +107,18 @@ class Workspace:
             )
             from factlab import sources
 
-            return sources.read_table(sample)[0]
+            return _typed(sources.read_table(sample)[0].drop(columns="problem"))
         raise FileNotFoundError(
             f"no table {name!r} in {places.shown(self.folder)}: run the earlier notebooks of this run first"
         )
+
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter of this run, as `run.json` records them; empty when the notebook was opened by hand."""
+        return places.read_json(self.folder / "run.json").get("parameters") or {}
+
+    def earlier(self, step: str) -> dict[str, Any]:
+        """What an earlier step of this run wrote with `finish` (headline, metrics, …); empty where it has not run."""
+        return places.read_json(self.folder / "metrics.json").get(step) or {}
 
     def gather(self, name: str, runs: Sequence[str] = (), settings: Sequence[str] = ()) -> pd.DataFrame:
         """One table of several runs, below each other, for a notebook that compares.
@@ -154,6 +186,23 @@ class Workspace:
         self._record["tables"][name] = file_hash(path)
         return table
 
+    def save(self, name: str, content: str, keep: bool = False) -> Path:
+        """Write a text file that is for use elsewhere (`files/<name>`, a download on the page) and return its path.
+
+        Parameters
+        ----------
+        keep : for a file that a person may edit where it lies: an older version that differs stays beside the new one, its hash in
+            its name.
+        """
+        from factlab.runs.provenance import file_hash
+
+        path = self.folder / "files" / name
+        if keep and path.is_file() and path.read_bytes() != content.encode():
+            path.replace(path.with_name(f"{path.stem}.{file_hash(path)[:8]}{path.suffix}"))
+        places.write_atomic(path, content)
+        self._record["files"][name] = file_hash(path)
+        return path
+
     def figure(self, name: str, drawn: tuple[Any, pd.DataFrame], caption: str = "") -> None:
         """Write a figure (PNG, SVG) with the table behind it (CSV), and show it with its alt text.
 
@@ -204,6 +253,7 @@ class Workspace:
             "prompts": prompts.used(),
             "data": self._record["data"],
             "tables": self._record["tables"],
+            "files": self._record["files"],
             "figures": self._record["figures"],
         }
         path = self.folder / "metrics.json"

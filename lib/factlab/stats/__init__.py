@@ -9,12 +9,15 @@ from factlab.stats.agreement import agreement, confusion, correlation, krippendo
 from factlab.stats.bland_altman import bland_altman
 from factlab.stats.comparisons import compare, equivalence, holm, two_sample
 from factlab.stats.estimates import Estimate, estimate, estimates_by, proportion
+from factlab.stats.pairwise import against, all_pairs
 from factlab.stats.resampling import signature
 from factlab.stats.sampling import stratified_sample
 
 __all__ = [
     "Estimate",
+    "against",
     "agreement",
+    "all_pairs",
     "bland_altman",
     "compare",
     "confusion",

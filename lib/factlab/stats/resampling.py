@@ -24,9 +24,10 @@ _BLOCK = 2**16  # counts held at once: half a megabyte stays in the processor's 
 _FLOATS = frozenset(
     ["value", "low", "high", "p", "level", "margin", "difference", "mean_a", "mean_b", "sd_a", "sd_b", "statistic"]
     + ["df", "df2", "p_lower", "p_upper", "p_mcnemar", "cohen_dz", "rank_biserial"]
+    + ["p_f", "p_holm", "p_tost", "p_tost_holm", "sd"]
 )
 _COUNTS = frozenset(["n", "clusters", "left_out", "n_a", "n_b", "only_a", "only_b"])
-_FLAGS = frozenset(["small", "applies", "equivalent"])
+_FLAGS = frozenset(["small", "applies", "equivalent", "differs"])
 
 
 def numbers(values: ArrayLike | pd.Series, name: str = "values") -> np.ndarray:

@@ -6,6 +6,7 @@ Section 3.3 of the paper. Step 0 cleans a response (`preprocess`), Step 1 takes 
 (`dahl_score`). Noncommittal responses (section 3.1) are recognised by `is_noncommittal`.
 """
 
+from factlab.units.kinds import KINDS, by_kind, kinds
 from factlab.units.precision import STATUSES, check_options, dahl_score, factual_precision, funnel
 from factlab.units.rule_based import rule_units
 from factlab.units.steps import (
@@ -22,6 +23,7 @@ from factlab.units.tables import (
     cleaning_summary,
     one_or_many,
     prepare,
+    scored_table,
     unit_table,
     verdict_counts,
     warnings,
@@ -29,8 +31,10 @@ from factlab.units.tables import (
 )
 
 __all__ = [
+    "KINDS",
     "STATUSES",
     "Cleaned",
+    "by_kind",
     "check_options",
     "clean",
     "cleaning_summary",
@@ -38,6 +42,7 @@ __all__ = [
     "factual_precision",
     "funnel",
     "is_noncommittal",
+    "kinds",
     "one_or_many",
     "parse_units",
     "parse_verdict",
@@ -46,6 +51,7 @@ __all__ = [
     "preprocess_steps",
     "read_units",
     "rule_units",
+    "scored_table",
     "unit_table",
     "verdict_counts",
     "warnings",

@@ -30,8 +30,8 @@ def prepare(answers: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, one row an answer: the missing ones of those columns are added. An answer whose `source` is empty is a source of its
-    own. `status` is '' for an answer that can be scored, 'error' where there is none.
+    DataFrame, one row an answer: the missing ones of those columns are added. An answer whose `source` is empty has its question as
+    source, or else itself. `status` is '' for an answer that can be scored, 'error' where there is none.
 
     Raises
     ------
@@ -58,7 +58,10 @@ def prepare(answers: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(
             f"response_id {twice.iloc[0]!r} stands in more than one row; every answer needs an id of its own"
         )
-    table["source"] = table["source"].where(table["source"] != "", table["response_id"])
+    # Several answers to one question resemble each other even where the paper behind it is not known.
+    alone = table["question_id"].fillna("").astype(str) if "question_id" in table else table["response_id"]
+    table["source"] = table["source"].where(table["source"] != "", alone).replace("", None)
+    table["source"] = table["source"].fillna(table["response_id"])
     empty = table["response"].fillna("").str.strip() == ""
     lost = empty & (table["status"] == "")
     table.loc[lost, "status"] = "error"
@@ -140,6 +143,24 @@ def with_units(cleaned: pd.DataFrame, pieces: pd.DataFrame) -> pd.DataFrame:
     table["error"] = table["error"].astype(object)
     table.loc[failed.index, "error"] = failed["error"]
     return table
+
+
+def scored_table(answered: pd.DataFrame, precision: pd.DataFrame) -> pd.DataFrame:
+    """What later steps need of every answer: who answered what, as written and as cleaned, and its factual precision.
+
+    Parameters
+    ----------
+    answered : from `with_units`.
+    precision : from `factual_precision`.
+
+    Returns
+    -------
+    DataFrame, one row an answer: response_id, question_id, subject, category, source, question, response, cleaned, and the columns of
+    `precision`.
+    """
+    about = answered if "question_id" in answered else answered.assign(question_id=answered["response_id"])
+    columns = ["response_id", "question_id", "subject", "category", "source", "question", "response", "cleaned"]
+    return about[columns].merge(precision, on="response_id")
 
 
 def unit_table(answered: pd.DataFrame) -> pd.DataFrame:
