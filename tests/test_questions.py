@@ -6,7 +6,7 @@ The seven examples of DAHL's appendices A and B are given in our own paraphrase.
 import pandas as pd
 import pytest
 
-from factlab import questions, sources
+from factlab import places, questions, sources
 from factlab.sources import CATEGORIES, SourceError
 
 APPENDIX = [
@@ -42,7 +42,17 @@ def test_the_examples_of_the_appendices_are_caught_by_their_rule(question, rule,
 @pytest.mark.parametrize(
     ("question", "rules", "found"),
     [
-        ("What are the limits of this meta-analysis?", "", ""),
+        # "this + analysis" is the paper's own family, whatever kind of analysis it is.
+        ("What are the limits of this meta-analysis?", "the study", "this meta-analysis"),
+        (
+            "Who was left out of this retrospective cohort study?",
+            "the study; was",
+            "this retrospective cohort study; was",
+        ),
+        ("How old is the child in the case report?", "the study", "the case report"),
+        ("Which drug helps in this case?", "the study", "this case"),
+        ("Which topics does the Special Issue cover?", "the study", "the Special Issue"),
+        ("Which cells does the aforementioned virus use?", "mentioned", "aforementioned"),
         ("What do these trials show about aspirin?", "the study", "these trials"),
         ("What did the present study measure?", "the study; was", "the present study; did"),
         ("Which genes were subsequently identified?", "was used", "were subsequently identified"),
@@ -53,6 +63,27 @@ def test_the_examples_of_the_appendices_are_caught_by_their_rule(question, rule,
         ("How is the dose chosen according to kidney function?", "based on", "according to"),
         ("How are wasting and wereguilds related?", "", ""),
         ("Why do we speak of an unmentioned or restudied drug?", "", ""),
+        # What names a field, an act, a literature or a source stands alone.
+        ("Why are twins helpful in the study of genes?", "", ""),
+        ("Which consent does the publication of case reports need?", "", ""),
+        ("How do two tests differ in their results?", "", ""),
+        ("Iron is lost. This results in anaemia. Why?", "", ""),
+        ("How would you explain this result?", "the study", "this result"),
+        ("How does this drug alter results in trials?", "", ""),
+        ("What is the proposed mechanism of action of lithium?", "", ""),
+        ("What is the proposed method good for?", "mentioned", "proposed"),
+        ("What is the reported incidence of gout?", "", ""),
+        ("What was reported about mortality?", "was used", "was reported"),
+        ("Which reactions have been observed after vaccination?", "", ""),
+        ("Which reactions were observed after vaccination?", "mentioned; was", "observed; were"),
+        ("Which are the hallmarks of cancer described by Hanahan and Weinberg?", "", ""),
+        (
+            "Which are the hallmarks of cancer described by the authors?",
+            "the study; mentioned",
+            "the authors; described",
+        ),
+        ("Which illnesses are presented with fever?", "", ""),
+        ("How reliable are self-reported weights?", "", ""),
         ("", "", ""),
     ],
 )
@@ -72,6 +103,19 @@ def test_shares_count_each_rule_and_what_no_other_catches():
     assert questions.rule_shares([])["share"].isna().all()
 
 
+def test_was_used_is_not_counted_as_was_too():
+    """Flags and shares are the same rules: else nothing that "was used" catches would be caught by it alone."""
+    asked = ["Which method was used?", "Who was it?"]
+    table = questions.rule_shares(asked).set_index("rule")
+    assert table.loc[["was used", "was"], ["questions", "only"]].values.tolist() == [[1, 1], [1, 1]]
+    assert questions.flag(asked)["rule"].tolist() == ["was used", "was"]
+
+
+def test_no_sample_question_is_dropped():
+    asked = sources.read_questions(places.samples("dahl", "questions.csv"))["question"]
+    assert questions.flag(asked)["rule"].tolist() == [""] * 58
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
@@ -81,6 +125,9 @@ def test_shares_count_each_rule_and_what_no_other_catches():
         ("**Question 1:** What is anaemia?\nAnswer: A lack of haemoglobin.", ["What is anaemia?"]),
         ("Q1. What is anaemia? (5 marks)", ["What is anaemia?"]),
         ("In adults, how is anaemia graded?", ["In adults, how is anaemia graded?"]),
+        ("In adults, explain how anaemia is graded.", ["In adults, explain how anaemia is graded."]),
+        ("In adults, anaemia is common.", []),
+        ("Iron, which is absorbed in the gut, helps.", []),
         ("The article is a good example of an article.", []),
         ("Anaemia is common.\nIron helps.", []),
         ("", []),
@@ -146,7 +193,13 @@ def test_copies_are_left_in_once_with_the_first_source():
     assert once["copies"].tolist() == [2, 1, 1, 1] and once["source"][0] == "a"
 
 
-def test_without_a_review_the_rules_decide(tmp_path):
+def test_a_sign_of_quantity_makes_another_question():
+    asked = ["What do CD4+ cells do?", "What do CD4- cells do?", "Is a rate > 60 normal?", "Is a rate < 60 normal?"]
+    written = pd.DataFrame({"question": asked, "source": "a"})
+    assert questions.distinct(written)["question"].tolist() == asked
+
+
+def test_without_a_review_the_rules_decide():
     made = questions.benchmark(decided())
     assert made["question"].tolist() == ["Why is blood red?", "Who was Wernicke?", "What is iron?"]
     assert list(made.columns) == ["question_id", "question", "category", "source"]
@@ -175,6 +228,22 @@ def test_the_review_table_is_edited_by_a_person_and_read_back(tmp_path):
     assert table["own_category"].tolist() == ["", "Bio-Statistics", "", "Biochemistry"]
 
 
+def test_what_a_person_decided_stays_in_the_next_review_table():
+    """Also where only a category was given, which no rule asks for; and what is still to be done is said first."""
+    review = pd.DataFrame(
+        {"question": ["Why is blood red?", "What is iron?"], "decision": ["", "keep"], "category": ["Biochemistry", ""]}
+    )
+    placed = questions.with_categories(
+        questions.decide(flagged(), review),
+        pd.DataFrame({"category": ["Medicine", "", ""], "status": ["scored", "scored", "unknown"]}, index=[0, 2, 3]),
+    )
+    assert placed["category"].tolist() == ["Biochemistry", "", "", ""]
+    notes = questions.review_table(placed).set_index("question")["note"]
+    assert notes["Why is blood red?"] == "decided by a person"
+    assert notes["What is iron?"].startswith("no clear category")
+    assert notes["What does the study show?"] == "dropped by rule"
+
+
 def test_decisions_about_questions_that_nobody_wrote_are_told():
     review = pd.DataFrame({"question": ["What is iron", "Gone?"], "decision": ["drop", "drop"], "category": ["", ""]})
     assert questions.unused(review, WRITTEN["question"]) == ["Gone?"]
@@ -186,7 +255,8 @@ def test_decisions_about_questions_that_nobody_wrote_are_told():
     [
         ("A?,yes,\n", "row 2: decision 'yes'"),
         ("A?,keep,Heart\n", "row 2: category 'Heart'"),
-        ("A?,keep,\na ?,drop,\n", "rows 2 and 3: the same question"),
+        ("A?,keep,\na ?,drop,\n", "rows 2 and 3: the same question with different decisions"),
+        ("A?,,Anatomy\na ?,,Surgery\n", "rows 2 and 3: the same question with different categories"),
     ],
 )
 def test_a_fault_in_an_edited_review_is_told_with_its_row(tmp_path, rows, words):
@@ -215,6 +285,7 @@ def test_the_released_benchmark_has_been_filtered_by_such_rules(released):
     assert (counts.max(), counts.idxmax(), counts.min(), counts.idxmin()) == (969, "Public Health", 7, "PSM")
     assert asked["question"].nunique() == 8505
     shares = questions.rule_shares(asked["question"]).set_index("rule")["share"]
-    assert shares["the study"] < 0.01 and shares["was used"] < 0.01
-    assert 0.02 < shares["mentioned"] < 0.05
+    # Most of what the first family still finds is "the case report" and "this case", which that filter passed over.
+    assert shares["the study"] < 0.015 and shares["was used"] < 0.01
+    assert 0.015 < shares["mentioned"] < 0.03
     assert shares["any automatic rule"] < 0.05

@@ -9,8 +9,13 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from lxml import etree
+
+from factlab import sources, stats, units
+from factlab.models import roles
+from factlab.studies import annotators
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "lib" / "factlab" / "samples" / "dahl"
@@ -35,7 +40,9 @@ by_article = pytest.mark.parametrize("path", ARTICLES, ids=STEMS)
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    with (SAMPLES / name).open(encoding="utf-8", newline="") as file:
+    with (SAMPLES / name).open(
+        encoding="utf-8-sig", newline=""
+    ) as file:  # some begin with a byte-order mark, for Excel
         return list(csv.DictReader(file, strict=True))
 
 
@@ -223,9 +230,6 @@ def test_references_are_complete(path):
 
 @by_article
 def test_read_jats_reads_the_article(path):
-    sources = pytest.importorskip("factlab.sources", exc_type=ImportError)
-    if not hasattr(sources, "read_jats"):
-        pytest.skip("factlab.sources has no read_jats")
     article = sources.read_jats(path)
     root = etree.parse(path).getroot()
     assert article.title == root.xpath("string(//article-title[parent::title-group])")
@@ -354,3 +358,159 @@ def test_every_question_has_its_recorded_answer():
     assert [a["question"] for a in answers] == [q["question"] for q in QUESTIONS]
     assert {a["subject"] for a in answers} == {"local/smollm2"} and all(a["response"].strip() for a in answers)
     assert {a["finish_reason"] for a in answers} <= {"stop", "length"}
+
+
+# --- labelled units -----------------------------------------------------------------------------------------------
+
+UNITS = rows("units.csv")
+ANNOTATIONS = rows("annotations.csv")
+LABELS = {"true", "false", "unknown"}
+ANSWERS = [q["question_id"] for q in QUESTIONS]
+
+
+@pytest.fixture(scope="module")
+def answered() -> pd.DataFrame:
+    """The recorded answers, cleaned and taken apart as `30_score` does it."""
+    cleaned = units.clean(units.prepare(sources.read_responses(SAMPLES / "responses.csv")))
+    pieces = roles.split(cleaned["cleaned"].tolist(), "rules")
+    return units.with_units(cleaned, pieces)
+
+
+def test_every_unit_of_every_recorded_answer_is_labelled(answered):
+    """A change of cleaning or splitting that alters a unit leaves it without a label: label it anew, or mend the change."""
+    assert answered["status"].eq("").all() and len(answered) == 58
+    made = units.unit_table(answered).astype(str).values.tolist()
+    assert [[u["response_id"], u["unit_no"], u["unit"]] for u in UNITS] == made
+    assert len(UNITS) == 567
+
+
+def test_labels_of_units():
+    assert list(UNITS[0]) == [
+        "response_id", "unit_no", "unit", "label", "fact", "decided", "label_a", "fact_a", "label_b", "fact_b",
+    ]  # fmt: skip
+    assert {u[column] for u in UNITS for column in ("label", "label_a", "label_b")} == LABELS
+    assert Counter(u["label"] for u in UNITS) == {"true": 159, "false": 401, "unknown": 7}
+
+
+def test_decided_says_whether_the_passes_agreed():
+    assert Counter(u["decided"] for u in UNITS) == {"both": 553, "third look": 14}
+    for unit in UNITS:
+        assert (unit["decided"] == "both") == (unit["label_a"] == unit["label_b"]), unit
+        assert unit["label"] in (unit["label_a"], unit["label_b"]), unit
+
+
+def test_the_same_unit_has_the_same_label():
+    """A table of reference labels is looked up by the text of the unit."""
+    labels: dict[str, set[str]] = {}
+    for unit in UNITS:
+        labels.setdefault(unit["unit"], set()).add(unit["label"])
+    assert [text for text, given in labels.items() if len(given) > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [(UNITS, "fact"), (UNITS, "fact_a"), (UNITS, "fact_b"), (ANNOTATIONS, "fact")],
+    ids=["units", "units, A", "units, B", "annotations"],
+)
+def test_facts_have_5_to_25_words(table, column):
+    assert [row[column] for row in table if not 5 <= len(row[column].split()) <= 25] == []
+
+
+def test_both_annotators_took_every_answer_apart():
+    assert list(ANNOTATIONS[0]) == ["annotator", "response_id", "unit_no", "unit", "label", "fact"]
+    assert Counter(a["annotator"] for a in ANNOTATIONS) == {"A": 958, "B": 953}
+    found = {(a["annotator"], a["response_id"]) for a in ANNOTATIONS}
+    assert found == {(name, answer) for name in "AB" for answer in ANSWERS}
+    assert {a["label"] for a in ANNOTATIONS} == LABELS
+
+
+def test_own_units_are_numbered_and_none_stands_twice_in_one_answer():
+    split: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for a in ANNOTATIONS:
+        split.setdefault((a["annotator"], a["response_id"]), []).append((int(a["unit_no"]), a["unit"]))
+    for answer, found in split.items():
+        assert [number for number, _ in found] == list(range(1, len(found) + 1)), answer
+        texts = [" ".join(text.split()).casefold() for _, text in found]
+        assert all(texts) and len(set(texts)) == len(texts), answer
+
+
+def test_the_notebook_of_annotators_reads_both_tables():
+    own, labelled = (
+        annotators.read_annotations(SAMPLES / "annotations.csv"),
+        annotators.read_labels(SAMPLES / "units.csv"),
+    )
+    assert (len(own), len(labelled)) == (1911, 567)
+    assert labelled["label"].tolist() == [u["label"] for u in UNITS]
+
+
+# --- what follows from them ---------------------------------------------------------------------------------------
+
+
+def test_precision_follows_from_the_settled_labels(answered):
+    verdicts = pd.DataFrame(UNITS)[["response_id", "unit_no", "label"]].rename(columns={"label": "verdict"})
+    expected = units.factual_precision(answered, verdicts.astype({"unit_no": int}))
+    table = rows("precision.csv")
+    assert [row["response_id"] for row in table] == ANSWERS
+    assert Counter(row["status"] for row in table) == {"scored": 54, "unknown": 4}
+    for row, right in zip(table, expected.to_dict("records"), strict=True):
+        for column in ("response_id", "n_units", "n_true", "n_false", "n_unknown", "n_unparsable", "status", "reason"):
+            assert row[column] == str(right[column]), (row["response_id"], column)
+        assert bool(row["precision"]) == (right["status"] == "scored")
+        assert not row["precision"] or float(row["precision"]) == pytest.approx(right["precision"], abs=1e-6)
+
+
+def test_precision_names_the_questions_as_they_are():
+    for row, question in zip(rows("precision.csv"), QUESTIONS, strict=True):
+        assert (row["question_id"], row["question"], row["category"]) == (
+            question["question_id"], question["question"], question["category"],
+        )  # fmt: skip
+        assert row["source"] == (question["source"] or question["question_id"])
+
+
+ARMS = rows("arms.csv")
+
+
+def test_arms_have_one_question_of_each_category_at_five_temperatures():
+    arms: dict[str, list[dict[str, str]]] = {}
+    for row in ARMS:
+        arms.setdefault(row["temperature"], []).append(row)
+    assert sorted(map(float, arms)) == [0.1, 0.3, 0.6, 0.8, 1.0]
+    asked = {tuple(row["question_id"] for row in arm) for arm in arms.values()}
+    assert len(asked) == 1, "the same questions in each arm"
+    for arm in arms.values():
+        assert Counter(row["category"] for row in arm) == dict.fromkeys(CATEGORIES, 1)
+        assert len({row["run"] for row in arm}) == 1
+    assert len({row["run"] for row in ARMS}) == 5
+
+
+def test_arms_add_up_and_are_about_the_sample_questions():
+    known = {q["question_id"]: q for q in QUESTIONS}
+    for row in ARMS:
+        question = known[row["question_id"]]
+        assert (row["question"], row["category"]) == (question["question"], question["category"])
+        parts = [int(row[f"n_{kind}"]) for kind in ("true", "false", "unknown", "unparsable")]
+        assert sum(parts) == int(row["n_units"]) > 0 and row["cleaned"].strip()
+        assert row["status"] == "scored" and float(row["precision"]) == pytest.approx(parts[0] / sum(parts), abs=1e-6)
+    assert {(row["subject"], row["checker"]) for row in ARMS} == {("local/smollm2", "local/smollm2")}
+
+
+def test_readme_says_who_made_the_labels_and_gives_their_numbers():
+    text = " ".join((SAMPLES / "README.md").read_text(encoding="utf-8").split())
+    for needed in (
+        "A language model made all labels", "No person did", "independently of each other", "agree more than two people would",
+        "only 26 of the 116", "in the context of its question and answer", "demonstration of the method only",
+        "159 true, 401 false, 7 unknown", "553 of the 567", "A 958, B 953",
+    ):  # fmt: skip
+        assert needed in text, needed
+    agreed = stats.agreement([u["label_a"] for u in UNITS], [u["label_b"] for u in UNITS]).set_index("measure")["value"]
+    assert f"{agreed['raw agreement']:.1%}".replace("%", " %") in text
+    assert f"kappa {agreed['cohen_kappa']:.2f}" in text
+    scores = [float(row["precision"]) for row in rows("precision.csv") if row["precision"]]
+    assert f"The mean is {sum(scores) / len(scores):.2f}" in text
+    for name, answers in (("A", 958 / 58), ("B", 953 / 58)):
+        assert f"{answers:.1f} ({name})" in text
+
+
+def test_every_file_stands_in_the_readme():
+    text = (SAMPLES / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in SAMPLES.glob("*.csv") if f"| `{path.name}` |" not in text] == []

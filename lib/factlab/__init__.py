@@ -22,6 +22,7 @@ _MODULES = frozenset(
         "retrieval",
         "runs",
         "sources",
+        "stability",
         "stats",
         "studies",
         "text",

@@ -222,13 +222,19 @@ def _publish(_: argparse.Namespace) -> int:
 
 
 def _cache_stats(_: argparse.Namespace) -> int:
-    from factlab.models import cache
+    from factlab.models import cache, embed_store
 
     opened = cache.default()
     print(f"{len(opened)} replies in {places.shown(opened.path)}")
     for row in opened.stats():
         tokens = f"{row['prompt_tokens'] or 0:,} tokens in, {row['completion_tokens'] or 0:,} out"
         print(f"  {row['model'] or '(unnamed)'}: {row['replies']:,} replies, {tokens}")
+    if embed_store.default_path().is_file():  # looking makes no file
+        store = embed_store.default()
+        print(f"{len(store)} embeddings in {places.shown(store.path)}")
+        for row in store.stats():
+            size = f"{row['tokens'] or 0:,} tokens, {row['bytes'] / 1e6:.1f} MB"
+            print(f"  {row['model']}: {row['embeddings']:,} embeddings, {size}")
     return 0
 
 

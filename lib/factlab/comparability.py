@@ -24,7 +24,8 @@ def published(paper: str, name: str) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame : numbers as numbers, missing where the paper has none.
+    DataFrame : numbers as numbers, missing where the cell is empty since the paper has none. Remarks in the file, from # on, are not
+    part of it.
 
     Raises
     ------
@@ -37,7 +38,8 @@ def published(paper: str, name: str) -> pd.DataFrame:
     if not path.is_file():
         there = ", ".join(sorted(p.stem for p in folder.glob("*.csv"))) or "none"
         raise ValueError(f"no published table {paper}/{name}; there are {there}")
-    return pd.read_csv(path, comment="#").convert_dtypes()
+    # Only an empty cell is missing: "none" and "NA" may be what a paper printed.
+    return pd.read_csv(path, comment="#", keep_default_na=False, na_values=[""]).convert_dtypes()
 
 
 def verdict(yours: Mapping[str, Any], printed: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -45,7 +47,7 @@ def verdict(yours: Mapping[str, Any], printed: pd.DataFrame) -> tuple[pd.DataFra
 
     Parameters
     ----------
-    yours : what the run did, by aspect (the paper's aspects; others are passed over).
+    yours : what the run did, by aspect (the paper's aspects; others are passed over). None: not recorded.
     printed : columns aspect, published, source, and decides ('yes' where a difference makes the numbers incomparable).
 
     Returns
@@ -53,7 +55,8 @@ def verdict(yours: Mapping[str, Any], printed: pd.DataFrame) -> tuple[pd.DataFra
     table : DataFrame
         aspect, published, yours, same (missing where the run does not tell), decides, source.
     sentence : str
-        The verdict in words.
+        Not comparable where an aspect that decides differs or is not recorded; comparable with care where another one does; else
+        comparable. Numbers are compared as numbers, words without regard to case and spaces.
     """
     import pandas as pd
 
@@ -65,10 +68,10 @@ def verdict(yours: Mapping[str, Any], printed: pd.DataFrame) -> tuple[pd.DataFra
         rows.append((row.aspect, str(row.published), shown, same, row.decides == "yes", row.source))
     table = pd.DataFrame(rows, columns=["aspect", "published", "yours", "same", "decides", "source"])
     table["same"] = table["same"].astype("boolean")
-    differing = table[table["decides"] & ~table["same"].fillna(False)]
-    minor = table[~table["decides"] & ~table["same"].fillna(False)]
-    if len(differing):
-        sentence = f"Not comparable with the printed numbers: {_listed(differing)}."
+    open_ = ~table["same"].fillna(False)
+    decisive, minor = table[open_ & table["decides"]], table[open_ & ~table["decides"]]
+    if len(decisive):
+        sentence = f"Not comparable with the printed numbers: {_listed(decisive)}."
     elif len(minor):
         sentence = f"Comparable with care; what differs: {_listed(minor)}."
     else:
@@ -84,10 +87,9 @@ def _same(printed: Any, said: Any) -> bool:
 
 
 def _listed(rows: pd.DataFrame) -> str:
-    parts = [
-        f"{row.aspect} ({row.yours}; printed: {row.published})"
-        if row.yours != "not recorded"
-        else f"{row.aspect} (not recorded)"
-        for row in rows.itertuples()
-    ]
+    parts = []
+    for row, missing in zip(rows.itertuples(), rows["same"].isna(), strict=True):
+        parts.append(
+            f"{row.aspect} ({row.yours})" if missing else f"{row.aspect} ({row.yours}; printed: {row.published})"
+        )
     return ", ".join(parts)

@@ -6,7 +6,6 @@ verdicts go in; an `Audit` comes out, with a sentence to stand beside the score.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -162,8 +161,7 @@ def audit(
     -----
     A claim that the judge left open (unknown, unparsable) is no error of the judge: it is left out of accuracy,
     sensitivity and specificity and counted there, as DAHL leaves out responses with unknown units. Intervals:
-    `stats.estimate` (Wilson's without clusters), `stats.agreement`, and for the AUROC DeLong, DeLong and Clarke-Pearson
-    (1988, Biometrics 44:837) on the logit scale, with the clustered variance of Obuchowski (1997, Biometrics 53:567).
+    `stats.estimate` (Wilson's without clusters), `stats.agreement` and `stats.auroc`.
     """
     truth = _answers(labels, "labels", {"true", "false"})
     said = _answers(verdicts, "verdicts", set(ANSWERS))
@@ -260,58 +258,14 @@ def _plain(value: Any) -> Any:
 def _auroc(
     positive: np.ndarray, given: ArrayLike | None, labelled: np.ndarray, clusters: np.ndarray | None, level: float
 ) -> Estimate:
-    common = {"level": level, "unit": "claims"}
     if given is None:
-        return Estimate(None, reason="no probabilities were given", **common)
+        return Estimate(None, level=level, unit="claims", reason="no probabilities were given")
     import pandas as pd
 
     p = pd.to_numeric(pd.Series(given).reset_index(drop=True)).to_numpy(dtype=float, na_value=np.nan)
     if (outside := np.flatnonzero((p < 0) | (p > 1))).size:
         raise ValueError(f"probabilities, entry {outside[0]}: expected P(true) in 0..1, got {p[outside[0]]:g}")
-    p = p[labelled]
-    kept = ~np.isnan(p)
-    p, positive = p[kept], positive[kept]
-    common |= {"n": len(p), "counts": {"undefined": int((~kept).sum())}}
-    m, k = int(positive.sum()), int((~positive).sum())
-    if not m or not k:
-        return Estimate(None, reason="the claims are not both true and false", **common)
-
-    from scipy.stats import norm, rankdata
-
-    # Share of the other class below each item (ties half): DeLong's structural components, from ranks (Sun and Xu
-    # 2014).
-    ranks = rankdata(p)
-    above = np.empty(len(p))
-    above[positive] = (ranks[positive] - rankdata(p[positive])) / k
-    above[~positive] = 1 - (ranks[~positive] - rankdata(p[~positive])) / m
-    value = float(above[positive].mean())
-    _, codes = np.unique(np.arange(len(p)) if clusters is None else clusters[kept].astype(str), return_inverse=True)
-    if clusters is not None:
-        common["clusters"] = int(codes.max() + 1)
-    variance = _variance(above - value, positive, codes, one_each=clusters is None)
-    if value in (0.0, 1.0):
-        return Estimate(value, reason="the two classes do not overlap", **common)
-    if not variance or not math.isfinite(variance) or variance < 0:
-        return Estimate(value, reason="too few claims", **common)
-    reach = norm.ppf((1 + level) / 2) * math.sqrt(variance) / (value * (1 - value))
-    low, high = (1 / (1 + math.exp(-(math.log(value / (1 - value)) + s * reach))) for s in (-1, 1))
-    return Estimate(value, low, high, method="DeLong, logit", **common)
-
-
-def _variance(excess: np.ndarray, positive: np.ndarray, codes: np.ndarray, one_each: bool) -> float:
-    """Variance of the AUROC from the components' deviations, summed by cluster (Obuchowski 1997, equations 3 to 6)."""
-    m, k = int(positive.sum()), int((~positive).sum())
-    size = int(codes.max()) + 1
-    true = np.bincount(codes[positive], weights=excess[positive], minlength=size)
-    false = np.bincount(codes[~positive], weights=excess[~positive], minlength=size)
-    with_true, with_false = len(set(codes[positive])), len(set(codes[~positive]))
-    if with_true < 2 or with_false < 2:
-        return math.nan
-    variance = with_true / (with_true - 1) * (true**2).sum() / m**2
-    variance += with_false / (with_false - 1) * (false**2).sum() / k**2
-    if not one_each:
-        variance += 2 * size / (size - 1) * (true * false).sum() / (m * k)
-    return float(variance)
+    return stats.auroc(positive, p[labelled], clusters, level=level, unit="claims", classes=("true", "false"))
 
 
 def _numbers(found: Estimate) -> str:

@@ -47,24 +47,33 @@ def _rule(name: str, stands_for: str, decision: str, pattern: str) -> Rule:
     return Rule(name, stands_for, decision, re.compile(pattern, re.IGNORECASE | re.VERBOSE))
 
 
+# What a question says of a whole field is no matter of one article: "the proposed mechanism", "the reported incidence".
+_GENERAL = r"""(?:\w[\w-]*\s+){0,2}(?:mechanisms?|roles?|functions?|relationships?|effects?|reasons?|explanations?|theor(?:y|ies)|solutions?
+    |strateg(?:y|ies)|incidence|prevalence|mortality|rates?|causes?|outcomes?|complications?|benefits?|advantages?)\b"""
+
 RULES: tuple[Rule, ...] = (
     _rule(
         "the study",
         "DAHL 3.2.2 (1), appendix A.1",
         "drop",
-        r"""\b(?:the|this|that|these|those|their|its|our|an?other)\s+
+        # "The study of" and "the publication of" name a field and an act; "this results in" is a verb.
+        r"""\b(?:the|this|that|these|those|our|an?other)\s+
         (?:(?:present|current|recent|new|original|previous|above|following|given|same|whole|authors?['’]s?|cited|published
-            |mentioned|described|included|proposed|provided)\s+)?
-        (?:stud(?:y|ies)|analys[ei]s|papers?|research(?:ers?)?|articles?|authors?|investigators?|texts?|passages?|manuscripts?
-            |publications?|reviews?|reports?|surveys?|trials?|experiments?|investigations?|findings|results?|datasets?
-            |abstract|excerpt)\b""",
+            |mentioned|described|included|proposed|provided|retrospective|prospective|pilot|systematic|scoping|literature)\s+)?
+        (?:study(?!\s+of\b)|studies|(?:meta-?)?analys[ei]s|papers?|research(?:ers?)?|articles?|authors?|investigators?|texts?
+            |passages?|manuscripts?|publications?(?!\s+of\b)|reviews?|reports?|surveys?|trials?|experiments?|investigations?
+            |findings|result|(?<!\bthis\s)results|datasets?|abstract|excerpt|special\ issue|case\s+(?:report|series|study))\b
+        |\bthis\s+(?:case|patient|cohort)\b
+        |\bthis\s+(?:(?!(?:of|in|for|to|and|or|on|with|from|by|as|a|an|the)\b)\w[\w-]*\s+){1,3}(?:study|trial|review|report|meta-analysis)\b""",
     ),
     _rule(
         "mentioned",
         "DAHL 3.2.2 (2), appendix A.2",
         "drop",
-        r"""\b(?:mentioned|inferred|addressed|described|observed|suggested|discussed|reported|presented|highlighted|outlined
-        |proposed|investigated|examined|cited|noted|stated|studied|tested|concluded|hypothesi[sz]ed|reviewed|surveyed)\b""",
+        # Not what "has been reported", nor what is "described by Hanahan": a literature and a name can be looked up.
+        rf"""(?<!\bbeen\s)(?<!self-)\b(?:(?:afore)?mentioned|inferred|addressed|described|observed|suggested|discussed|highlighted
+        |outlined|investigated|examined|cited|noted|stated|studied|tested|concluded|reviewed|surveyed
+        |presented(?!\s+(?:with|as|by)\b)|(?:proposed|reported)(?!\s+{_GENERAL}))\b(?!\s+by\s+(?:the\s+)?(?-i:[A-Z]))""",
     ),
     _rule(
         "was used",
@@ -73,7 +82,8 @@ RULES: tuple[Rule, ...] = (
         r"""\b(?:was|were)\s+(?:(?:also|not|then|first|each|all|both|\w+ly)\s+)?
         (?:used|utili[sz]ed|employed|applied|identified|measured|performed|conducted|carried\ out|determined|selected|assessed
         |analy[sz]ed|evaluated|included|excluded|compared|collected|treated|chosen|developed|obtained|detected|administered
-        |recruited|enrolled|calculated|estimated|recorded|validated|implemented|monitored|involved|made|done|achieved)\b""",
+        |recruited|enrolled|calculated|estimated|recorded|validated|implemented|monitored|involved|made|done|achieved
+        |hypothesi[sz]ed|proposed|reported)\b""",
     ),
     _rule(
         "based on",
@@ -100,25 +110,26 @@ def flag(questions: Sequence[str]) -> pd.DataFrame:
     Notes
     -----
     DAHL, section 3.2.2 and appendices A and B. The paper prints the beginnings of its lists ("the/this/that/… + study/analysis/
-    paper/…"); ours go on from there. The two families that the paper's authors looked for by hand ("based on …", "was/were/did")
-    are marked for a person and kept otherwise.
+    paper/…"); ours go on from there, and pass over what is asked of a whole field ("the proposed mechanism", "has been reported") or
+    of a named source ("as described by Hanahan"). The two families that the paper's authors looked for by hand ("based on …",
+    "was/were/did") are marked for a person and kept otherwise.
     """
     import pandas as pd
 
     rows = []
     for question in questions:
-        hits = [(rule, match[0]) for rule in RULES if (match := rule.pattern.search(" ".join(question.split())))]
-        # "was" alone says nothing new where "was used" has been found.
-        names = [rule.name for rule, _ in hits]
-        hits = [(rule, words) for rule, words in hits if not (rule.name == "was" and "was used" in names)]
-        rows.append(
-            (
-                "; ".join(rule.name for rule, _ in hits),
-                "; ".join(words for _, words in hits),
-                "drop" if any(rule.decision == "drop" for rule, _ in hits) else "keep",
-            )
-        )
+        hits = _hits(question)
+        drops = any(rule.decision == "drop" for rule in RULES if rule.name in hits)
+        rows.append(("; ".join(hits), "; ".join(hits.values()), "drop" if drops else "keep"))
     return pd.DataFrame(rows, columns=list(FLAGS))
+
+
+def _hits(question: str) -> dict[str, str]:
+    """The words that each rule catches, by the name of the rule."""
+    text = " ".join(question.split())
+    hits = {rule.name: match[0] for rule in RULES if (match := rule.pattern.search(text))}
+    # "was" alone says nothing new where "was used" has been found.
+    return {name: words for name, words in hits.items() if name != "was" or "was used" not in hits}
 
 
 def rule_shares(questions: Sequence[str]) -> pd.DataFrame:
@@ -131,23 +142,20 @@ def rule_shares(questions: Sequence[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    texts = [" ".join(q.split()) for q in questions]
-    caught = {rule.name: [bool(rule.pattern.search(q)) for q in texts] for rule in RULES}
-    total = [sum(marks) for marks in zip(*caught.values(), strict=True)]
+    hits = [set(_hits(question)) for question in questions]
     rows: list[dict[str, Any]] = []
     for rule in RULES:
-        marks = caught[rule.name]
-        only = sum(mark and count == 1 for mark, count in zip(marks, total, strict=True))
-        rows.append({"rule": rule.name, "stands_for": rule.stands_for, "questions": sum(marks), "only": only})
-    automatic = [caught[rule.name] for rule in RULES if rule.decision == "drop"]
-    either = sum(any(marks) for marks in zip(*automatic, strict=True))
+        caught, only = sum(rule.name in found for found in hits), sum(found == {rule.name} for found in hits)
+        rows.append({"rule": rule.name, "stands_for": rule.stands_for, "questions": caught, "only": only})
+    automatic = {rule.name for rule in RULES if rule.decision == "drop"}
+    either = sum(bool(found & automatic) for found in hits)
     rows.append({"rule": "any automatic rule", "stands_for": "DAHL 3.2.2", "questions": either, "only": None})
     table = pd.DataFrame(rows).astype({"only": "Int64"})
-    table.insert(3, "share", pd.array([n / len(texts) if texts else None for n in table["questions"]], dtype="Float64"))
+    table.insert(3, "share", pd.array([n / len(hits) if hits else None for n in table["questions"]], dtype="Float64"))
     return table
 
 
-# -- what a model is shown and what it wrote ------------------------------------------------------------------------------------------------
+# -- what a model is shown and what it wrote ----------------------------------------------------------------------------
 
 
 def parts(articles: Sequence[Article], size: int = 0, most: int = 0) -> pd.DataFrame:
@@ -178,10 +186,11 @@ def parts(articles: Sequence[Article], size: int = 0, most: int = 0) -> pd.DataF
     return pd.DataFrame(rows, columns=["source", "title", "part", "of", "text"])
 
 
-_ASKS = re.compile(
-    r"^(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|should|would|will|has|have|in|"
-    r"under|by|to|for|from|at|on|explain|describe|discuss|compare|contrast|define|outline|summari[sz]e|identify|list|name|"
-    r"give|state|distinguish|differentiate|evaluate|analy[sz]e|assess|justify|illustrate|provide|calculate|predict)\b",
+# How a question without a question mark begins. A statement may begin with "In adults, …", a task only with its verb after that.
+_TASK = re.compile(
+    r"^(?:(?:what|which|who|whom|whose|when|where|why|how)\b|(?:[^,.]+,\s+)?(?:explain|describe|discuss|compare|contrast|define"
+    r"|outline|summari[sz]e|identify|list|name|give|state|distinguish|differentiate|evaluate|analy[sz]e|assess|justify"
+    r"|illustrate|provide|calculate|predict)\s)",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"^(?:\*\*)?(?:question|q)\s*\d*\s*[.:)]\s*(?:\*\*)?\s*", re.IGNORECASE)
@@ -190,8 +199,13 @@ _LABEL = re.compile(r"^(?:\*\*)?(?:question|q)\s*\d*\s*[.:)]\s*(?:\*\*)?\s*", re
 def parse_questions(reply: str | None, prompt: str | None = None) -> Parsed:
     """The questions in a model's reply: one a line, numbered, bulleted or as JSON.
 
-    Answers, options and remarks between them are passed over: a question ends in a question mark, or begins with a word that asks
-    ("Explain …") and ends like a sentence.
+    Answers, options and remarks between them are passed over: a question has a question mark, or begins with a word that asks
+    ("Explain …", "In adults, explain …") and ends like a sentence.
+
+    Parameters
+    ----------
+    reply : what the model wrote.
+    prompt : what it was sent, so that an echo of it is not read.
 
     Returns
     -------
@@ -203,11 +217,11 @@ def parse_questions(reply: str | None, prompt: str | None = None) -> Parsed:
     found = []
     for item in items.value:
         text = " ".join(_LABEL.sub("", item).split()).strip("*_ ")
-        if "?" in text:
+        if "?" in text:  # what follows it is a remark: "(5 marks)"
             text = text[: text.rindex("?") + 1]
-        elif not text.endswith("."):
+        elif not (text.endswith(".") and _TASK.match(text)):
             continue
-        if len(text.split()) >= 3 and (_ASKS.match(text) or text.endswith("?")):
+        if len(text.split()) >= 3:
             found.append(text)
     return Parsed(found, "scored") if found else Parsed([], "unparsable")
 
@@ -269,7 +283,8 @@ def distinct(written: pd.DataFrame) -> pd.DataFrame:
 
 
 def _key(question: str) -> str:
-    return re.sub(r"[^\w ]", "", normalise(question)).casefold().strip()
+    # Signs of quantity are no mere marks: "CD4+" and "CD4-", "> 60" and "< 60" ask different things.
+    return " ".join(re.sub(r"[^\w +<>=≤≥±]", "", normalise(question)).casefold().split())
 
 
 def read_review(path: Any) -> pd.DataFrame:
@@ -287,7 +302,7 @@ def read_review(path: Any) -> pd.DataFrame:
     Raises
     ------
     sources.SourceError : a decision or a category is none of the allowed ones, or a question stands there twice with different
-        decisions; the message gives the row.
+        decisions or categories; the message gives the row.
     """
     from factlab.sources import CATEGORIES, SourceError, category_name, read_table
 
@@ -302,9 +317,10 @@ def read_review(path: Any) -> pd.DataFrame:
             raise SourceError(f"{path}, row {row}: category {category!r} is none of DAHL's 29")
     keys = table["question"].map(_key)
     for _, same in table.groupby(keys):
-        if len(set(same["decision"])) > 1:
-            rows = " and ".join(map(str, same.index))
-            raise SourceError(f"{path}, rows {rows}: the same question with different decisions")
+        for column, what in (("decision", "decisions"), ("category", "categories")):
+            if same[column].nunique() > 1:
+                rows = " and ".join(map(str, same.index))
+                raise SourceError(f"{path}, rows {rows}: the same question with different {what}; leave one")
     return table.loc[~keys.duplicated(), ["question", "decision", "category"]].reset_index(drop=True)
 
 
@@ -341,16 +357,16 @@ def unused(review: pd.DataFrame | None, questions: Sequence[str]) -> list[str]:
 
 
 def review_table(decided: pd.DataFrame) -> pd.DataFrame:
-    """The questions that a person should look at: caught by a rule, or of no clear category.
+    """The questions that a person should look at (caught by a rule, or of no clear category), and those that one has decided.
 
     Parameters
     ----------
-    decided : DataFrame with question, source, rule, found, decision, decided_by, and category and category_status where the
-        category has been asked for.
+    decided : DataFrame with question, source, rule, found, decision, decided_by, own_category, and category and category_status
+        where the category has been asked for.
 
     Returns
     -------
-    DataFrame, with the columns of `REVIEW`, those decided by rule first. Edit `decision` and `category`, keep the file, and give its
+    DataFrame, with the columns of `REVIEW`, dropped ones first. Edit `decision` and `category`, keep the file, and give its
     path as `review`.
     """
     import pandas as pd
@@ -359,29 +375,35 @@ def review_table(decided: pd.DataFrame) -> pd.DataFrame:
     for column in ("category", "category_status"):
         if column not in table:
             table[column] = ""
+    by_person = (table["decided_by"] == "person") | (table["own_category"] != "")
     unclear = (table["decision"] == "keep") & ~table["category_status"].isin(["scored", ""])
+    caught = table["rule"] != ""
     table["note"] = ""
+    table.loc[caught, "note"] = table["decision"].map({"drop": "dropped by rule", "keep": "kept; look at it"})
+    table.loc[by_person, "note"] = "decided by a person"
+    # Last, since it still has to be done, whoever decided the rest.
     table.loc[unclear, "note"] = "no clear category: fill it in, or the question is left out"
-    waits = (table["rule"] != "") & (table["decided_by"] == "rules")
-    table.loc[waits & ~unclear, "note"] = table["decision"].map({"drop": "dropped by rule", "keep": "kept; look at it"})
-    table.loc[table["decided_by"] == "person", "note"] = "decided by a person"
-    wanted = table[(table["rule"] != "") | unclear | (table["decided_by"] == "person")]
+    wanted = table[caught | unclear | by_person]
     order = pd.Categorical(wanted["decision"], ["drop", "keep"])
     wanted = wanted.assign(order=order).sort_values("order", kind="stable")
     return wanted[list(REVIEW)].fillna({"category": ""}).reset_index(drop=True)
 
 
-def with_categories(decided: pd.DataFrame, sorted_: pd.DataFrame) -> pd.DataFrame:
+def with_categories(decided: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
     """The decided questions with their category: a person's where there is one, else the model's.
 
     Parameters
     ----------
     decided : from `decide`.
-    sorted_ : from `models.roles.categorise`, indexed like the rows that were asked about.
+    named : from `models.roles.categorise`, indexed like the rows that were asked about.
+
+    Returns
+    -------
+    DataFrame : with category (empty where there is none) and category_status (empty where nobody asked, 'scored' for a person's).
     """
     table = decided.assign(category="", category_status="")
-    table.loc[sorted_.index, "category"] = sorted_["category"]
-    table.loc[sorted_.index, "category_status"] = sorted_["status"]
+    table.loc[named.index, "category"] = named["category"]
+    table.loc[named.index, "category_status"] = named["status"]
     own = table["own_category"] != ""
     table.loc[own, "category"] = table.loc[own, "own_category"]
     table.loc[own, "category_status"] = "scored"
@@ -398,18 +420,21 @@ def benchmark(decided: pd.DataFrame) -> pd.DataFrame:
     from factlab.sources import content_ids
 
     kept = decided[(decided["decision"] == "keep") & decided["category"].fillna("").ne("")].reset_index(drop=True)
-    kept.insert(0, "id", content_ids([(q,) for q in kept["question"]], [(s,) for s in kept["source"]], "q"))
-    kept = kept.rename(columns={"id": "question_id"}) if "question_id" not in kept else kept
-    return kept[["question_id", "question", "category", "source"]]
+    ids = content_ids([(q,) for q in kept["question"]], [(s,) for s in kept["source"]], "q")
+    return kept.assign(question_id=ids)[["question_id", "question", "category", "source"]]
 
 
 def build_funnel(written: int, decided: pd.DataFrame) -> pd.DataFrame:
-    """From the questions that were written to the benchmark: stage, n, left_out, why.
+    """From the questions that were written to the benchmark.
 
     Parameters
     ----------
     written : how many questions were read from the model's replies, copies included.
     decided : from `decide`, with category.
+
+    Returns
+    -------
+    DataFrame : stage, n (still there), left_out (since the stage before), why.
     """
     import pandas as pd
 
@@ -438,6 +463,8 @@ def build_warnings(written: pd.DataFrame, placed: pd.DataFrame, made: pd.DataFra
     made : from `benchmark`.
     gone : from `unused`.
     """
+    from factlab.sources import CATEGORIES
+
     notes = []
     empty = int(written["questions"].str.len().eq(0).sum())
     if empty:
@@ -455,6 +482,7 @@ def build_warnings(written: pd.DataFrame, placed: pd.DataFrame, made: pd.DataFra
         notes.append(f"{unclear} questions have no clear category and are left out.")
     if gone:
         notes.append(f"{len(gone)} decisions of the review table are about questions that were not written this time.")
-    if len(made) and made["category"].nunique() < 29:
-        notes.append(f"{29 - made['category'].nunique()} of the 29 categories have no question.")
+    absent = len(CATEGORIES) - made["category"].nunique()
+    if len(made) and absent:
+        notes.append(f"{absent} of the {len(CATEGORIES)} categories have no question.")
     return notes

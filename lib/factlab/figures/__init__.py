@@ -10,9 +10,13 @@ from factlab.figures.agreement import bland_altman, pairs
 from factlab.figures.answers import counts, outcomes, units_per_answer, verdict_shares
 from factlab.figures.curves import score_lines
 from factlab.figures.drawing import BLUE, GREY, INK, MOST, ORANGE, SMALL, VERDICTS
+from factlab.figures.heatmaps import similarity_heatmaps
 from factlab.figures.page import describe, png, show, svg
+from factlab.figures.reliability import risk_coverage
+from factlab.figures.runtimes import runtime_parts, runtimes
 from factlab.figures.scores import score_against_length, score_by_category
 from factlab.figures.sizes import score_by_size
+from factlab.figures.violins import score_by_errors, score_violins
 
 __all__ = [
     "BLUE",
@@ -28,11 +32,17 @@ __all__ = [
     "outcomes",
     "pairs",
     "png",
+    "risk_coverage",
+    "runtime_parts",
+    "runtimes",
     "score_against_length",
     "score_by_category",
+    "score_by_errors",
     "score_by_size",
     "score_lines",
+    "score_violins",
     "show",
+    "similarity_heatmaps",
     "svg",
     "units_per_answer",
     "verdict_shares",

@@ -7,7 +7,6 @@ written from the recorded sample tables, and says so in a banner.
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,7 +40,8 @@ def _show_whole_texts() -> None:
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    """A table read as text with its numbers as numbers, as an earlier step would have written it. Identifiers stay text."""
+    """A table read as text, a column as numbers (Float64, an empty cell missing) where each cell with something in it holds one, as in
+    the tables that steps write. Identifiers (…_id) and columns with nothing in them stay text."""
     import pandas as pd
 
     table = table.reset_index(drop=True)
@@ -84,8 +84,11 @@ class Workspace:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
-        """Whether an earlier step of this run wrote such a table."""
-        return (self.folder / "tables" / f"{name}.parquet").is_file()
+        """Whether a step of this run wrote such a table; a recorded sample does not count."""
+        return self._path(name).is_file()
+
+    def _path(self, name: str) -> Path:
+        return self.folder / "tables" / f"{name}.parquet"
 
     def read(self, name: str) -> pd.DataFrame:
         """A table that an earlier step wrote, or the recorded sample of it (with a banner).
@@ -96,9 +99,8 @@ class Workspace:
         """
         import pandas as pd
 
-        path = self.folder / "tables" / f"{name}.parquet"
-        if path.is_file():
-            return pd.read_parquet(path)
+        if self.has(name):
+            return pd.read_parquet(self._path(name))
         sample = places.samples(self.paper, f"{name}.csv")
         if self.interactive and sample.is_file():
             self.banner(
@@ -127,12 +129,13 @@ class Workspace:
         ----------
         name : of a table that each run wrote.
         runs : folders of the runs, from the checkout; empty: this run alone.
-        settings : parameters of the runs that become columns (missing where a run has no such parameter).
+        settings : parameters of the runs, numbers or texts, that become columns (missing where a run has no such parameter).
 
         Returns
         -------
-        DataFrame : the tables with `run` (the folder's name) and the settings in front. Runs that are not done are left out, and a
-        banner names them. Opened by hand with no run before it, the recorded sample of several runs (`arms.csv`), with a banner.
+        DataFrame : the tables with `run` (the folder's name) and the settings in front, whatever columns of these names they had. Runs
+        that are not done, or lack the table, are left out, and a banner names them. This run alone need not be done. Opened by hand
+        with no such table, the recorded answers of several runs (`arms.csv`, whatever the name), with a banner.
 
         Raises
         ------
@@ -140,22 +143,26 @@ class Workspace:
         """
         import pandas as pd
 
-        tables, missing = [], []
+        tables, missing = [], {}
         for folder in [places.resolve(run) for run in runs] or [self.folder]:
             path, record = folder / "tables" / f"{name}.parquet", places.read_json(folder / "run.json")
-            if not path.is_file() or (runs and record.get("status") != "done"):
-                missing.append(folder.name)
+            done = not runs or record.get("status") == "done"
+            if not done or not path.is_file():
+                missing[folder.name] = f"no table “{name}”" if done else "not done"
                 continue
-            given = {key: record.get("parameters", {}).get(key) for key in settings}
-            table = pd.read_parquet(path).drop(columns=["run", *settings], errors="ignore")
+            given = {key: (record.get("parameters") or {}).get(key) for key in settings}
+            # Joined row by row, whatever labels the rows had.
+            table = pd.read_parquet(path).drop(columns=["run", *settings], errors="ignore").reset_index(drop=True)
             tables.append(pd.DataFrame({"run": folder.name} | given, index=table.index).join(table))
         if tables and missing:
-            self.banner(f"Left out, since not done: {', '.join(missing)}.")
+            self.banner(f"Left out: {', '.join(f'{run} ({why})' for run, why in missing.items())}.")
         if tables:
             return pd.concat(tables, ignore_index=True)
         if not runs and self.interactive and places.samples(self.paper, "arms.csv").is_file():
             return self.read("arms")
-        what = f"none of the runs {', '.join(missing)} is done" if runs else f"no table {name!r}"
+        what = (
+            f"none of the runs {', '.join(missing)} is done and has a table {name!r}" if runs else f"no table {name!r}"
+        )
         raise FileNotFoundError(f"{what} in {places.shown(self.folder.parent)}: run `factlab run` with a grid first")
 
     def used(self, path: str | Path) -> Path:
@@ -174,7 +181,7 @@ class Workspace:
         """Write a table for later steps (`tables/<name>.parquet`) and give it back."""
         from factlab.runs.provenance import file_hash
 
-        path = self.folder / "tables" / f"{name}.parquet"
+        path = self._path(name)
         with places.writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_suffix(".part")
@@ -191,14 +198,21 @@ class Workspace:
 
         Parameters
         ----------
+        name : of the file, which may lie in a folder of its own ('pairs/train.jsonl').
+        content : in UTF-8 as it stands, line ends included.
         keep : for a file that a person may edit where it lies: an older version that differs stays beside the new one, its hash in
-            its name.
+            its name. Otherwise it is overwritten.
+
+        Raises
+        ------
+        PlaceError : the file cannot be written; the message says why.
         """
         from factlab.runs.provenance import file_hash
 
         path = self.folder / "files" / name
         if keep and path.is_file() and path.read_bytes() != content.encode():
-            path.replace(path.with_name(f"{path.stem}.{file_hash(path)[:8]}{path.suffix}"))
+            with places.writing(path):
+                path.replace(path.with_name(f"{path.stem}.{file_hash(path)[:8]}{path.suffix}"))
         places.write_atomic(path, content)
         self._record["files"][name] = file_hash(path)
         return path
@@ -257,11 +271,7 @@ class Workspace:
             "figures": self._record["figures"],
         }
         path = self.folder / "metrics.json"
-        try:
-            everything = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            everything = {}
-        places.write_json(path, everything | {self.step: entry})
+        places.write_json(path, places.read_json(path) | {self.step: entry})
 
     # -- showing ------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ what was left out and why, and a signature in the manner of sacrebleu (Post 2018
 """
 
 from factlab.stats.agreement import agreement, confusion, correlation, krippendorff_alpha, pearson_p
+from factlab.stats.auroc import auroc
 from factlab.stats.bland_altman import bland_altman
 from factlab.stats.comparisons import compare, equivalence, holm, two_sample
 from factlab.stats.estimates import Estimate, estimate, estimates_by, proportion
@@ -18,6 +19,7 @@ __all__ = [
     "against",
     "agreement",
     "all_pairs",
+    "auroc",
     "bland_altman",
     "compare",
     "confusion",

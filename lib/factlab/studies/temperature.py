@@ -1,7 +1,8 @@
 """DAHL section 5.2, Figure 5: how the score changes with the sampling temperature.
 
-In goes one table of scored answers over all temperatures: subject, temperature, question_id, source, precision (0..1, missing unless
-scored). The same questions are asked at each, so everything is compared question by question.
+In goes one table of answers over all temperatures, one row an answer: subject, temperature (missing where it is not known),
+question_id, source, precision (0..1, missing unless scored). The same questions are asked at each, so everything is compared question
+by question; several answers to a question at one temperature count with their mean.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ def against_reference(
     ----------
     answers : see the module.
     reference : the temperature that the others are compared with; a model that was not asked at it is left out.
-    margin : largest difference that does not matter, for the equivalence test.
+    margin : largest difference that does not matter, for the equivalence test; above 0.
+    seed : of the resampling.
 
     Returns
     -------
-    DataFrame : subject, temperature and the columns of `stats.against`.
+    DataFrame : subject, temperature and the other columns of `stats.against` (difference: that temperature − the reference). Empty where no
+    model was asked at the reference and at another temperature.
     """
     import pandas as pd
 
@@ -41,8 +44,8 @@ def against_reference(
             rows = stats.against(
                 group, "temperature", "question_id", "precision", reference, "source", margin=margin, seed=seed
             )
-            found.append(rows.assign(subject=subject))
-    found = [rows for rows in found if len(rows)]
+            rows.insert(0, "subject", subject)
+            found += [rows] if len(rows) else []
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["subject", "temperature"])
 
 
@@ -70,8 +73,9 @@ def best(answers: pd.DataFrame, seed: int = 0, alpha: float = 0.05) -> pd.DataFr
 
     Returns
     -------
-    DataFrame : subject, best, score, others (temperatures whose paired difference from the best is not significant after Holm's
-    correction, or was not tested), worse (those significantly below).
+    DataFrame : subject, best (the lowest of several with the same score), score (mean over its answers, 0..1), others and worse, as
+    text. `worse`: temperatures significantly below the best, question by question, after Holm's correction; `others`: all further
+    ones with a score, those that could not be tested among them. No row for a model without a score.
 
     Notes
     -----
@@ -88,10 +92,11 @@ def best(answers: pd.DataFrame, seed: int = 0, alpha: float = 0.05) -> pd.DataFr
         compared = stats.against(
             group, "temperature", "question_id", "precision", top, "source", seed=seed, alpha=alpha
         )
-        lower = compared[compared["differs"].fillna(False).astype(bool)] if len(compared) else compared
-        worse = [] if not len(lower) else lower["temperature"].tolist()
+        # Over the questions that both have a score for, another temperature can lie above the best.
+        lower = compared[compared["differs"].fillna(False) & (compared["difference"] < 0)]
+        worse = set(lower["temperature"])
         others = [t for t in means.index if t != top and t not in worse]
-        rows.append((subject, top, means[top], _listed(others), _listed(worse)))
+        rows.append((subject, top, float(means.max()), _listed(others), _listed(sorted(worse))))
     return pd.DataFrame(rows, columns=["subject", "best", "score", "others", "worse"])
 
 
@@ -100,7 +105,7 @@ def _listed(numbers: Sequence[float]) -> str:
 
 
 def sentence(by_temperature: pd.DataFrame, compared: pd.DataFrame, trend: pd.DataFrame) -> str:
-    """What was found, in words.
+    """What was found, in words, model by model: lowest and highest score, how many temperatures differ, the slope.
 
     Parameters
     ----------
@@ -108,30 +113,36 @@ def sentence(by_temperature: pd.DataFrame, compared: pd.DataFrame, trend: pd.Dat
     compared : from `against_reference`.
     trend : from `stats.estimates_by` over `slopes`.
     """
+    import pandas as pd
+
     scored = by_temperature[by_temperature["value"].notna()]
-    if not len(scored):
-        return "no answer was scored at any temperature"
+    known = scored[pd.to_numeric(scored["temperature"], errors="coerce").notna()]  # else it says "(missing)"
+    if not len(known):
+        return "the temperatures are not recorded" if len(scored) else "no answer was scored at any temperature"
     parts = []
-    for subject, group in scored.groupby("subject"):
-        low, high = group.loc[group["value"].idxmin()], group.loc[group["value"].idxmax()]
-        said = (
-            f"{subject}: {low['value']:.2f} at {low['temperature']:g} to {high['value']:.2f} at {high['temperature']:g}"
-        )
-        mine = compared[compared["subject"] == subject] if len(compared) else compared
+    for subject, group in known.groupby("subject"):
+        said = f"{subject}: {_range(group)}"
+        mine = compared[compared["subject"] == subject]
         if len(mine):
             tested, differ = mine["p_holm"].notna().sum(), mine["differs"].fillna(False).sum()
-            said += (
-                f"; {differ} of {tested} temperatures differ from the published one" if tested else "; too few to test"
-            )
-        slope = trend[trend["subject"] == subject] if len(trend) else trend
-        if len(slope) and slope["low"].notna().all():
-            row = slope.iloc[0]
+            said += f"; {differ} of {tested} temperatures differ from the reference" if tested else "; too few to test"
+        for row in trend[(trend["subject"] == subject) & trend["low"].notna()].to_dict("records"):
+            if row["method"].startswith("Wilson"):  # all slopes are 0, and that interval is one for shares
+                continue
             away = row["low"] > 0 or row["high"] < 0
-            said += f"; slope {row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]" + (
-                "" if away else ", no trend shown"
-            )
+            said += f"; slope {row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
+            said += "" if away else ", no trend shown"
         parts.append(said)
     return "; ".join(parts)
+
+
+def _range(group: pd.DataFrame) -> str:
+    """Lowest and highest score of one model with their temperatures."""
+    low, high = group.loc[group["value"].idxmin()], group.loc[group["value"].idxmax()]
+    if low["value"] == high["value"]:
+        where = f"{low['temperature']:g} alone" if len(group) == 1 else f"all {len(group)} temperatures"
+        return f"{low['value']:.2f} at {where}"
+    return f"{low['value']:.2f} at {low['temperature']:g} to {high['value']:.2f} at {high['temperature']:g}"
 
 
 def warnings(arms: pd.DataFrame, compared: pd.DataFrame, judges: Sequence[str]) -> list[str]:
@@ -139,14 +150,22 @@ def warnings(arms: pd.DataFrame, compared: pd.DataFrame, judges: Sequence[str]) 
 
     Parameters
     ----------
-    arms : one row a subject and temperature, with asked and scored.
+    arms : one row a subject and temperature, with asked and scored (numbers of answers).
     compared : from `against_reference`.
     judges : names of the judges of all runs.
     """
-    notes = []
+    import pandas as pd
+
+    notes = (
+        [] if len(arms) else ["The runs do not say at which temperature they were made, so nothing can be compared."]
+    )
     small = arms[arms["scored"] < FEW]
     if len(small):
         notes.append(f"{len(small)} of {len(arms)} arms have fewer than {FEW} scored answers and are not tested.")
+    several = arms.groupby("subject")["temperature"].nunique()
+    alone = sorted(set(several.index[several > 1]) - set(compared["subject"]))
+    if alone:
+        notes.append(f"Not asked at the reference temperature, so not compared with it: {', '.join(alone)}.")
     if len(judges) > 1:
         notes.append(
             f"The runs were judged by different judges ({', '.join(judges)}), so their scores cannot be compared."
@@ -162,8 +181,9 @@ def warnings(arms: pd.DataFrame, compared: pd.DataFrame, judges: Sequence[str]) 
         )
     tested = compared[compared["p"].notna()] if "p" in compared else compared
     if len(tested) and not tested["differs"].fillna(False).any():
-        widest = float(np.nanmax(np.abs(tested[["low", "high"]].to_numpy(dtype=float, na_value=np.nan))))
+        widest = tested[["low", "high"]].abs().max(axis=None)
         notes.append(
-            f"No difference is significant, which does not make the scores equal: differences up to {widest:.2f} remain possible."
+            "No difference is significant, which does not make the scores equal"
+            + (f": differences up to {widest:.2f} remain possible." if pd.notna(widest) else ".")
         )
     return notes

@@ -1,11 +1,14 @@
-"""Kinds of atomic unit on which annotators and models part (DAHL, section 5.3): coordination, pronouns, context."""
+"""Kinds of atomic unit on which annotators and models part (DAHL, section 5.3): coordination, pronouns, context.
+
+Rules on the words of a unit, without its neighbours: rough, fast, and the same for everyone.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from factlab.units.verbs import AUX, PAST, PRESENT
+from factlab.units.verbs import AUX, FUNCTION, PAST, PRESENT, VERBS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,14 +16,22 @@ if TYPE_CHECKING:
 KINDS = {
     "coordination": "joins parts with and, or, as well as",
     "pronoun": "its subject is a pronoun, so that alone it does not say what it is about",
-    "context": "points to what stood before it (this process, such, above, however)",
+    "context": "points to what stood before it (this process, such, the above, however)",
 }
 _COORDINATION = re.compile(r"\b(?:and|or|as well as|along with|both)\b|&", re.IGNORECASE)
-_PERSONAL = re.compile(
-    r"^(?:(?:additionally|also|however|therefore|thus|then),? )?(?:it|they|he|she|we|these|those|this|that)\b", re.I
+_OPENING = r"(?:(?:additionally|also|however|therefore|thus|then),? )?"
+_PERSONAL = re.compile(rf"^{_OPENING}(?:it|they|he|she|we)\b", re.IGNORECASE)
+# This, these …: the word after it (adverbs left aside) tells whether it stands alone or with a noun.
+_DEMONSTRATIVE = re.compile(
+    rf"^{_OPENING}(this|that|these|those)\b(?: (?:also|often|(?!family|anomaly|assembly)\w+ly)\b)*(?: ([\w-]+))?(?: ([\w-]+))?",
+    re.IGNORECASE,
 )
+_SINGULAR = PRESENT | {"means"}
+# Those that are adjectives as well are left out: "these clear membranes".
+_PLURAL = VERBS - {"clear", "close", "lower", "mature", "open", "present", "separate", "slow"}
 _POINTING = re.compile(
-    r"\b(?:such (?:a|an|\w+)|(?:the )?(?:above|aforementioned|former|latter|same)|as described|in this (?:way|case))\b"
+    r"\bsuch (?!as\b)\w+|\bthe (?:above|aforementioned|former|latter|same)\b(?! time\b)|\bas (?:described|mentioned)\b"
+    r"|\b(?:described|mentioned) above\b|\bin this (?:way|case)\b"
     r"|^(?:however|therefore|thus|additionally|moreover|furthermore|in addition|as a result|in contrast|for example|"
     r"for instance|similarly|likewise|finally|in summary|overall|in conclusion|consequently|instead|conversely)\b",
     re.IGNORECASE,
@@ -28,21 +39,27 @@ _POINTING = re.compile(
 
 
 def kinds(unit: str) -> tuple[str, ...]:
-    """Which of `KINDS` a unit is of; none, one or several.
+    """Which of `KINDS` a unit is of; none, one or two, since a pronoun as subject counts before other context.
 
     "This can lead to …" has a pronoun as its subject, "This process leads to …" points to the context.
     """
     text = " ".join(unit.split())
     found = ["coordination"] if _COORDINATION.search(text) else []
-    start = _PERSONAL.match(text)
-    after = re.match(r"(?: (?:also|often|usually|typically|\w+ly))* (\w+)", text[start.end() :]) if start else None
-    personal = bool(start) and start[0].split()[-1].lower() in ("it", "they", "he", "she", "we")
-    verb = bool(after) and after[1].lower() in AUX | PRESENT | PAST
-    if start and (personal or verb):
+    pointing = _DEMONSTRATIVE.match(text)
+    if _PERSONAL.match(text) or (pointing and _stands_alone(*(word.lower() for word in pointing.groups("")))):
         found.append("pronoun")
-    elif start or _POINTING.search(text):
+    elif pointing or _POINTING.search(text):
         found.append("context")
     return tuple(found)
+
+
+def _stands_alone(pronoun: str, word: str, following: str) -> bool:
+    """Whether "this" and its like are followed by a verb ("This leads to") and not by a noun ("This lead", "These results")."""
+    if word in AUX:
+        return True
+    if word in PAST:  # "This increased the risk", but "this increased risk"
+        return following in FUNCTION
+    return word in (_SINGULAR if pronoun in ("this", "that") else _PLURAL)
 
 
 def by_kind(frame: pd.DataFrame, outcome: str, clusters: str | None = None, seed: int = 0) -> pd.DataFrame:
@@ -72,15 +89,10 @@ def by_kind(frame: pd.DataFrame, outcome: str, clusters: str | None = None, seed
         found = stats.estimate(
             part[outcome].astype(float), part[clusters] if clusters else None, seed=seed, unit="units", name="share"
         )
-        row = {
-            "kind": kind,
-            "meaning": meaning,
-            "n": found.n,
-            "share": found.value,
-            "low": found.low,
-            "high": found.high,
-        }
-        row |= {"others_n": len(rest), "others_share": float(rest[outcome].mean()) if len(rest) else None}
-        rows.append(row | {"text": str(found)})
+        others = float(rest[outcome].mean()) if len(rest) else None
+        rows.append(
+            {"kind": kind, "meaning": meaning, "n": found.n, "share": found.value, "low": found.low, "high": found.high,
+             "others_n": len(rest), "others_share": others, "text": str(found)}
+        )  # fmt: skip
     floats = dict.fromkeys(["share", "low", "high", "others_share"], "Float64")
     return pd.DataFrame(rows).astype(floats)
