@@ -697,6 +697,15 @@ def test_recipes_are_read_from_the_files(tiny, tmp_path, files, gone, recipe):
     assert (local(folder).backend.identity() == before) == (not files and not gone)
 
 
+def test_weights_that_cannot_be_loaded_are_told(tiny, tmp_path):
+    import shutil
+
+    folder = shutil.copytree(tiny, tmp_path / "copy")
+    (folder / "config.json").write_text('{"model_type": "bert", "vocab_size": 7}')
+    with pytest.raises(ModelError, match="copy cannot be loaded: "):
+        local(folder)(["gene"])
+
+
 def test_pickled_weights_are_refused(tiny, tmp_path):
     import shutil
 

@@ -681,7 +681,7 @@ def test_killed_at_any_moment_the_same_command_goes_on_and_asks_nothing_twice(ch
 
 @pytest.mark.slow
 def test_ctrl_c_ends_kernel_and_command_and_says_so(checkout):
-    with Server(default=lambda prompt: Answer(prompt, delay=0.3)) as server:
+    with Server(default=lambda prompt: Answer(prompt, delay=1.0)) as server:
         process = command(checkout, *ask(checkout, server.url))
         assert wait_for(lambda: len(kept(checkout)) >= 2)
         process.send_signal(signal.SIGINT)

@@ -48,7 +48,7 @@ SENTENCES = rows("passages.csv")
 PASSAGES = {row["passage_id"]: [] for row in SENTENCES}
 for row in SENTENCES:
     PASSAGES[row["passage_id"]].append(row)
-each_chunk = pytest.mark.parametrize("chunk", CHUNKS, ids=[chunk["chunk_id"] for chunk in CHUNKS])
+each_chunk = pytest.mark.parametrize("chunk", CHUNKS, ids=[chunk["item_id"] for chunk in CHUNKS])
 each_passage = pytest.mark.parametrize("passage", PASSAGES.values(), ids=PASSAGES)
 
 
@@ -56,8 +56,8 @@ each_passage = pytest.mark.parametrize("passage", PASSAGES.values(), ids=PASSAGE
 
 
 def test_twelve_chunks_with_running_ids():
-    assert list(CHUNKS[0]) == ["chunk_id", "title", "text", "truth", "n_terms"]
-    assert [chunk["chunk_id"] for chunk in CHUNKS] == [f"legal-{n:02d}" for n in range(1, 13)]
+    assert list(CHUNKS[0]) == ["item_id", "title", "text", "truth", "n_terms"]
+    assert [chunk["item_id"] for chunk in CHUNKS] == [f"legal-{n:02d}" for n in range(1, 13)]
     for column in ("title", "text"):
         assert len({flat(chunk[column]) for chunk in CHUNKS}) == 12
 

@@ -171,6 +171,17 @@ def grid() -> None:
     say("a grid of temperatures in one batch", theirs / ours, "times", 1.1, at_most=False)
 
 
+def similarity() -> None:
+    """All pairs of 100 embeddings of 1,024 dimensions."""
+    import numpy as np
+
+    from factlab import stability
+
+    vectors = np.random.default_rng(0).normal(size=(100, 1024)).astype(np.float32)
+    stability.similarity(vectors)
+    say("similarity, k = 100 x 1,024", 1000 * median_seconds(lambda: stability.similarity(vectors), 200), "ms", 1)
+
+
 def demo() -> None:
     """DAHL's demos and `factlab publish` in a copy of the checkout with an empty cache, then again from the cache."""
     with tempfile.TemporaryDirectory() as folder:
@@ -194,9 +205,25 @@ def demo() -> None:
         say("DAHL whole with every step done", work(), "s", 60)
 
 
-ALL = {f.__name__: f for f in (importing, scoring, bootstrap, cache, generation, grid, demo)}
-
 if __name__ == "__main__":
+    from tests.benchmarks.baselines import bertscore, selfcheck
+    from tests.benchmarks.embedding import embedding, stored
+
+    own = (
+        importing,
+        scoring,
+        bootstrap,
+        cache,
+        generation,
+        grid,
+        similarity,
+        embedding,
+        stored,
+        bertscore,
+        selfcheck,
+        demo,
+    )
+    ALL = {f.__name__: f for f in own}
     chosen = sys.argv[1:] or list(ALL)
     unknown = [name for name in chosen if name not in ALL]
     if unknown:

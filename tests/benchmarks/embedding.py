@@ -1,8 +1,8 @@
 """Embedding mixed-length texts with the built-in MiniLM against the two usual ways, in one run: `python -m tests.benchmarks.embedding`.
 
 The texts are like what CheckEmbed compares: many short answers, some of a paragraph, a few of a page, in no order, none longer
-than the model's window, so that all three ways read every token. Ways take turns, and ratios are of medians, since another
-process on the same cores slows all of them.
+than the model's window, so that all three ways read every token. The ways take turns, on one thread and in processor time, so that
+the ratios hold beside other work too (threads that wait for each other on a busy machine make wall time a lottery).
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def embedding() -> None:
     from factlab.models import embed, weights
     from factlab.models.embed_store import Store
 
+    torch.set_num_threads(1)
     texts = mixed_texts()
     ours = embed.load("local/minilm", mode="live", store=Store(None))
     theirs = SentenceTransformer(str(weights.minilm()))
@@ -90,11 +91,11 @@ def embedding() -> None:
     worst = max(float(np.abs(vectors["ours"] - v).max()) for v in vectors.values())
     say("largest difference to the other two", worst, "", 1e-5)
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(3):
+    for _ in range(5):
         for name, work in ways.items():
-            began = time.perf_counter()
+            began = time.process_time()
             work()
-            seconds[name].append(time.perf_counter() - began)
+            seconds[name].append(time.process_time() - began)
     median = {name: statistics.median(s) for name, s in seconds.items()}
     tokens = int(ours.encode(texts, progress=False).tokens.sum())
     shown = ", ".join(f"{name} {s:.2f} s" for name, s in median.items())

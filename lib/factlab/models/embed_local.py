@@ -196,29 +196,40 @@ class Local:
         transformers.utils.logging.disable_progress_bar()
         device = machine()["device"] if self._device == "auto" else self._device
         settings = {"dtype": getattr(torch, self._dtype), "use_safetensors": True}
-        if self._pooling is None:
-            from sentence_transformers import SentenceTransformer
-
-            model = SentenceTransformer(str(folder), device=device, model_kwargs=settings, local_files_only=True)
-            self._tokenizer, most = model.tokenizer, model.max_seq_length
-            if self._window:
-                model.max_seq_length = self._window
-            if not hasattr(self._tokenizer, "num_special_tokens_to_add"):
-                raise ModelError(
-                    f"{self.name}: its tokens cannot be counted, so that long texts could be cut off unseen"
-                )
-            positions = getattr(getattr(model[0], "config", None), "max_position_embeddings", None)
-        else:
-            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-            model = transformers.AutoModel.from_pretrained(folder, **settings).to(device)
-            offset = (model.config.pad_token_id or 0) + 1 if model.config.model_type in _OFFSET else 0
-            positions = model.config.max_position_embeddings - offset
-            most = self._recipe.window or min(self._tokenizer.model_max_length, positions)
+        try:
+            model, most, positions = self._open(folder, device, settings)
+        except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
+            if isinstance(error, ModelError):
+                raise
+            why = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ModelError(f"{self.name} cannot be loaded: {why}") from error
         if self._window and positions and self._window > positions:
             raise ModelError(f"{self.name}: window={self._window}, but the model has {positions} positions")
         self._limit = int(self._window or most or positions or 1 << 30)
         self._budget = self._budget or _BUDGETS.get(str(device).split(":")[0], 2_048)
         self._device, self._model = device, model.eval()
+
+    def _open(self, folder: Path, device: str, settings: dict[str, Any]) -> tuple[Any, int | None, int | None]:
+        """The model, its window as its files give it, and how many positions its weights have."""
+        import transformers
+
+        if self._pooling is None:
+            from sentence_transformers import SentenceTransformer
+
+            model = SentenceTransformer(str(folder), device=device, model_kwargs=settings, local_files_only=True)
+            self._tokenizer, most = model.tokenizer, model.max_seq_length
+            if not hasattr(self._tokenizer, "num_special_tokens_to_add"):
+                raise ModelError(
+                    f"{self.name}: its tokens cannot be counted, so that long texts could be cut off unseen"
+                )
+            if self._window:
+                model.max_seq_length = self._window
+            return model, most, getattr(getattr(model[0], "config", None), "max_position_embeddings", None)
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        model = transformers.AutoModel.from_pretrained(folder, **settings).to(device)
+        offset = (model.config.pad_token_id or 0) + 1 if model.config.model_type in _OFFSET else 0
+        positions = model.config.max_position_embeddings - offset
+        return model, self._recipe.window or min(self._tokenizer.model_max_length, positions), positions
 
     def embed(self, texts: Sequence[str], done: Callable[[Batch], None]) -> None:
         self._load()
@@ -249,7 +260,7 @@ class Local:
 
     def _by_modules(self, texts: list[str], rows: list[list[int]]) -> np.ndarray:
         return self._model.encode(
-            texts, batch_size=len(texts), prompt=self._prompt or None, show_progress_bar=False, convert_to_numpy=True
+            texts, batch_size=len(texts), prompt=self._prompt, show_progress_bar=False, convert_to_numpy=True
         ).astype(np.float32)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from factlab.models import Model, prompts, table
@@ -66,7 +67,7 @@ def ask_again(
     messages, items : (n,) what is asked, and what each is called in the table.
     k : replies to each.
     system, temperature, max_tokens : as in `Model.chat`; published: temperature 1.0.
-    about : by what `recorded` looks the replies up; default: the message.
+    about : by what `recorded` looks the replies up; default: the name in `items`.
     first : number of the first reply, to go on where an earlier call ended (regenerating what was rejected).
     settings : seed and others of `Model.chat`.
 
@@ -77,7 +78,7 @@ def ask_again(
     """
     import pandas as pd
 
-    asked = dict(system=system, temperature=temperature, max_tokens=max_tokens, about=about or list(messages))
+    asked = dict(system=system, temperature=temperature, max_tokens=max_tokens, about=about or list(items))
     replies = model.chat(list(messages), samples=first + k, **asked, **settings)
     found = table(replies)
     found.insert(0, "sample", [s for _ in messages for s in range(first + k)])
@@ -85,3 +86,80 @@ def ask_again(
     found = found[found["sample"] >= first].rename(columns={"response": "reply"}).reset_index(drop=True)
     wanted = ["item_id", "sample", "reply", "finish_reason", "status", "error", "model"]
     return pd.DataFrame(found[[c for c in wanted if c in found.columns]])
+
+
+def read_items(path: str | Path) -> pd.DataFrame:
+    """The texts that are asked about: item_id, text, and truth ('' where there is none).
+
+    Raises
+    ------
+    sources.SourceError : no column text, or two rows with the same item_id.
+    """
+    from factlab.sources import SourceError, read_table
+
+    table, _ = read_table(path, required=["text"], optional=["item_id", "truth"])
+    numbered = [f"row-{i + 1}" for i in range(len(table))]
+    table["item_id"] = [own or number for own, number in zip(table["item_id"], numbered, strict=True)]
+    twice = table.index[table["item_id"].duplicated()]
+    if len(twice):
+        raise SourceError(
+            f"{path}, row {twice[0]}: item_id {table.loc[twice[0], 'item_id']!r} stands in an earlier row too"
+        )
+    return table.drop(columns="problem").reset_index(drop=True)
+
+
+def ask_pairs(model: Model, topics: pd.DataFrame, **settings: Any) -> pd.DataFrame:
+    """Two descriptions of every topic, and of every two neighbouring topics of one kind (CheckEmbed, Tables 1 and 2).
+
+    Parameters
+    ----------
+    model : who answers.
+    topics : topic_id, kind, topic.
+    settings : of `Model.chat`.
+
+    Returns
+    -------
+    DataFrame : pair_id, setting ('similar' or 'different'), kind, topic_1, topic_2, text_1, text_2 ('' where the reply holds no two
+    passages), status, error.
+    """
+    import pandas as pd
+
+    from factlab.stability import tasks
+
+    frames = []
+    for setting, prompt in (("similar", "checkembed/describe_same"), ("different", "checkembed/describe_two")):
+        first = topics.reset_index(drop=True)
+        shifted = first.groupby("kind")["topic"].transform(lambda own: own.to_numpy()[[*range(1, len(own)), 0]])
+        other = first["topic"] if setting == "similar" else shifted
+        asked = pd.DataFrame({"topic": first["topic"], "topic_1": first["topic"], "topic_2": other})
+        messages, system = fill(prompt, asked)
+        rows = []
+        for reply in model.chat(messages, system=system, **settings):
+            parsed = tasks.parse_pair(reply.text) if reply.ok else None
+            texts = parsed.value if parsed is not None and parsed.value else ("", "")
+            rows.append((*texts, parsed.status if parsed is not None else "error", reply.error))
+        found = pd.DataFrame(rows, columns=["text_1", "text_2", "status", "error"])
+        ids = pd.DataFrame({"pair_id": setting + "-" + first["topic_id"], "setting": setting, "kind": first["kind"]})
+        frames.append(ids.join(asked[["topic_1", "topic_2"]]).join(found))
+    return pd.concat(frames, ignore_index=True)
+
+
+def asker(
+    subject: str, prompt: str, items: pd.DataFrame, k: int = 10, mode: str = "cache", **settings: Any
+) -> Callable[[Sequence[str], int], pd.DataFrame]:
+    """A function that asks about some items again: the replies of round n are numbers n·k to (n + 1)·k − 1, so none is a repeat.
+
+    Parameters
+    ----------
+    subject, prompt, items, k, mode, settings : as for the first replies.
+    """
+    from factlab import models
+
+    model = models.load(subject, mode=mode)
+
+    def ask(wanted: Sequence[str], number: int) -> pd.DataFrame:
+        some = items.set_index("item_id").loc[list(wanted)].reset_index()
+        messages, system = fill(prompt, some)
+        return ask_again(model, messages, list(wanted), k, system=system, first=number * k, **settings)
+
+    return ask

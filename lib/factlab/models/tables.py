@@ -9,7 +9,7 @@ from typing import Any
 from factlab.models.base import Call, ModelError, Reply
 from factlab.text import normalise
 
-_KEYS = ("unit", "claim", "question", "prompt", "text")
+_KEYS = ("item_id", "unit", "claim", "question", "prompt", "text")
 _VALUES = {"recorded": ("response", "reply", "answer", "output"), "reference": ("verdict", "label")}
 
 
@@ -19,8 +19,8 @@ class Table:
     Parameters
     ----------
     kind : 'recorded' (texts) or 'reference' (labels).
-    table : a DataFrame, or the path of a CSV, JSON-lines or parquet file. One column says what was asked (unit, claim, question,
-        prompt or text), one what the answer is (recorded: response, reply, answer or output; reference: verdict or label); for
+    table : a DataFrame, or the path of a CSV, JSON-lines or parquet file. One column says what was asked (item_id, unit, claim,
+        question, prompt or text), one what the answer is (recorded: response, reply, answer or output; reference: verdict or label); for
         recorded replies an optional `finish_reason` says whether the model stopped by itself, and `subject` or `model` which one it
         was.
     """
