@@ -1,11 +1,15 @@
 """Shared fixtures: nothing here may reach a network or a model hub."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # Started in the background by a shell: without this Ctrl-C would do nothing here, nor in any process that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parents[1]
 
 
