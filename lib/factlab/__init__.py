@@ -11,10 +11,12 @@ __version__ = "0.1.0"
 
 _MODULES = frozenset(
     [
+        "attribution",
         "cli",
         "comparability",
         "figures",
         "models",
+        "perturb",
         "preferences",
         "publish",
         "questions",

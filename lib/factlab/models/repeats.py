@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from factlab.models import Model, prompts, table
-from factlab.models.base import ModelError
+from factlab.models import Model, _params, prompts, table
+from factlab.models.base import Call, ModelError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +57,8 @@ def ask_again(
     max_tokens: int = 512,
     about: Sequence[str] | None = None,
     first: int = 0,
+    max_cost_usd: float | None = None,
+    progress: bool = True,
     **settings: Any,
 ) -> pd.DataFrame:
     """k replies to each message, none of which knows the others.
@@ -68,24 +70,32 @@ def ask_again(
     k : replies to each.
     system, temperature, max_tokens : as in `Model.chat`; published: temperature 1.0.
     about : by what `recorded` looks the replies up; default: the name in `items`.
-    first : number of the first reply, to go on where an earlier call ended (regenerating what was rejected).
-    settings : seed and others of `Model.chat`.
+    first : number of the first reply, to go on where an earlier call ended (regenerating what was rejected); the replies before it
+        are not asked for.
+    max_cost_usd, progress : as in `Model.chat`.
+    settings : seed, top_p, stop, schema of `Model.chat`.
 
     Returns
     -------
     DataFrame, one row a reply, those of one item together: item_id, sample (from `first`), reply, finish_reason, status ('' where there is
-    a reply), error.
+    a reply), error, model (who replied).
     """
-    import pandas as pd
-
-    asked = dict(system=system, temperature=temperature, max_tokens=max_tokens, about=about or list(items))
-    replies = model.chat(list(messages), samples=first + k, **asked, **settings)
-    found = table(replies)
-    found.insert(0, "sample", [s for _ in messages for s in range(first + k)])
-    found.insert(0, "item_id", [item for item in items for _ in range(first + k)])
-    found = found[found["sample"] >= first].rename(columns={"response": "reply"}).reset_index(drop=True)
-    wanted = ["item_id", "sample", "reply", "finish_reason", "status", "error", "model"]
-    return pd.DataFrame(found[[c for c in wanted if c in found.columns]])
+    if k < 1 or first < 0:
+        raise ModelError(f"k must be 1 or more and first 0 or more, got {k} and {first}")
+    numbers = range(first, first + k)
+    given = {"top_p": 1.0, "stop": None, "seed": 0, **settings}
+    params = _params(temperature, max_tokens=max_tokens, **given)
+    head = ({"role": "system", "content": system},) if system is not None else ()
+    # `Model.chat` counts samples from 0, so going on with it would ask, and pay, for the earlier ones too in mode 'live'.
+    calls = [
+        Call(messages=(*head, {"role": "user", "content": message}), params=params, sample=s, about=name)
+        for message, name in zip(messages, about or items, strict=True)
+        for s in numbers
+    ]
+    found = table(model._ask(calls, progress, max_cost_usd)).rename(columns={"response": "reply"})
+    found.insert(0, "sample", [s for _ in messages for s in numbers])
+    found.insert(0, "item_id", [item for item in items for _ in numbers])
+    return found[["item_id", "sample", "reply", "finish_reason", "status", "error", "model"]]
 
 
 def read_items(path: str | Path) -> pd.DataFrame:
@@ -93,12 +103,15 @@ def read_items(path: str | Path) -> pd.DataFrame:
 
     Raises
     ------
-    sources.SourceError : no column text, or two rows with the same item_id.
+    sources.SourceError : no column text, a row without text, or two rows with the same item_id.
     """
     from factlab.sources import SourceError, read_table
 
     table, _ = read_table(path, required=["text"], optional=["item_id", "truth"])
     numbered = [f"row-{i + 1}" for i in range(len(table))]
+    blank = table.index[table["text"].str.strip() == ""]
+    if len(blank):
+        raise SourceError(f"{path}, row {blank[0]}: text is empty; fill it in or take the row out")
     table["item_id"] = [own or number for own, number in zip(table["item_id"], numbered, strict=True)]
     twice = table.index[table["item_id"].duplicated()]
     if len(twice):
@@ -120,7 +133,7 @@ def ask_pairs(model: Model, topics: pd.DataFrame, **settings: Any) -> pd.DataFra
     Returns
     -------
     DataFrame : pair_id, setting ('similar' or 'different'), kind, topic_1, topic_2, text_1, text_2 ('' where the reply holds no two
-    passages), status, error.
+    passages), status, error. The last topic of a kind has the first as its neighbour; one that is alone in its kind has none.
     """
     import pandas as pd
 
@@ -129,8 +142,11 @@ def ask_pairs(model: Model, topics: pd.DataFrame, **settings: Any) -> pd.DataFra
     frames = []
     for setting, prompt in (("similar", "checkembed/describe_same"), ("different", "checkembed/describe_two")):
         first = topics.reset_index(drop=True)
-        shifted = first.groupby("kind")["topic"].transform(lambda own: own.to_numpy()[[*range(1, len(own)), 0]])
-        other = first["topic"] if setting == "similar" else shifted
+        other = first["topic"]
+        if setting == "different":
+            by_kind = first.groupby("kind")["topic"]
+            other = by_kind.shift(-1).fillna(by_kind.transform("first"))
+            first, other = (own[other != first["topic"]].reset_index(drop=True) for own in (first, other))
         asked = pd.DataFrame({"topic": first["topic"], "topic_1": first["topic"], "topic_2": other})
         messages, system = fill(prompt, asked)
         rows = []

@@ -9,7 +9,7 @@ from typing import Any
 from factlab.models.base import Call, ModelError, Reply
 from factlab.text import normalise
 
-_KEYS = ("item_id", "unit", "claim", "question", "prompt", "text")
+_KEYS = ("unit", "claim", "question", "prompt", "text")
 _VALUES = {"recorded": ("response", "reply", "answer", "output"), "reference": ("verdict", "label")}
 
 
@@ -19,9 +19,9 @@ class Table:
     Parameters
     ----------
     kind : 'recorded' (texts) or 'reference' (labels).
-    table : a DataFrame, or the path of a CSV, JSON-lines or parquet file. One column says what was asked (item_id, unit, claim,
-        question, prompt or text), one what the answer is (recorded: response, reply, answer or output; reference: verdict or label); for
-        recorded replies an optional `finish_reason` says whether the model stopped by itself, and `subject` or `model` which one it
+    table : a DataFrame, or the path of a CSV, JSON-lines or parquet file. One column says what was asked (unit, claim, question,
+        prompt or text; item_id names it, beside such a column or instead), one what the answer is (recorded: response, reply,
+        answer or output; reference: verdict or label); for recorded replies an optional `finish_reason` says whether the model stopped by itself, and `subject` or `model` which one it
         was.
     """
 
@@ -39,24 +39,26 @@ class Table:
             table = sources.read_table(table)[0]
         else:
             self._where = "the given table"
-        asked = next((c for c in _KEYS if c in table.columns), None)
+        # Some ask by the name of an item, some by its text: a table that has both answers either.
+        asked = [c for c in ("item_id", next((c for c in _KEYS if c in table.columns), "")) if c in table.columns]
         answer = next((c for c in _VALUES[kind] if c in table.columns), None)
-        if asked is None or answer is None:
+        if not asked or answer is None:
             raise ModelError(
-                f"{self._where}: {kind!r} wants a column out of {', '.join(_KEYS)} and one out of "
+                f"{self._where}: {kind!r} wants a column out of item_id, {', '.join(_KEYS)} and one out of "
                 f"{', '.join(_VALUES[kind])}; it has {', '.join(map(str, table.columns))}"
             )
         finish = table["finish_reason"] if "finish_reason" in table.columns else [None] * len(table)
         wrote = next((table[c] for c in ("subject", "model") if c in table.columns), [None] * len(table))
         # Several rows for one question are its samples, in the order of the table.
         self._rows: dict[str, list[tuple[str, str, str]]] = {}
-        for question, text, end, who in zip(table[asked], table[answer], finish, wrote, strict=True):
+        named = zip(*(table[c] for c in asked), strict=True)
+        for names, text, end, who in zip(named, table[answer], finish, wrote, strict=True):
             # A label may be a truth value or a number in a DataFrame; an empty cell (None, NaN) is no answer.
-            if isinstance(question, str) and text is not None and text == text:
-                text = str(text)
+            if text is not None and text == text:
                 end = end if isinstance(end, str) and end else "stop"
                 who = who if kind == "recorded" and isinstance(who, str) and who else kind
-                self._rows.setdefault(normalise(question), []).append((text, end, who))
+                for name in {normalise(name) for name in names if isinstance(name, str)}:
+                    self._rows.setdefault(name, []).append((str(text), end, who))
 
     def identity(self) -> dict[str, Any]:
         return {"table": self._where}

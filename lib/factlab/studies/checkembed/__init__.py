@@ -14,6 +14,7 @@ from factlab.studies.checkembed.pairs import (
     misjudged,
     pair_scores,
     pair_warnings,
+    pairs_summary,
     separations,
     violin_notes,
 )
@@ -33,6 +34,7 @@ from factlab.studies.checkembed.reliability import (
     reliability,
     reliability_sentence,
     reliability_warnings,
+    risk_areas,
     risk_curves,
     surprises,
 )
@@ -47,6 +49,7 @@ from factlab.studies.checkembed.replies import (
     texts_of,
     warnings,
     with_empty_rule,
+    written_by,
 )
 from factlab.studies.checkembed.runtimes import (
     count_encodings,
@@ -59,11 +62,13 @@ from factlab.studies.checkembed.runtimes import (
     runtime_warnings,
     workloads,
 )
+from factlab.studies.checkembed.samples import are_sample_pairs, items_of, pairs_of, passages_of
 
 __all__ = [
     "acceptance",
     "all_correlations",
     "all_surprises",
+    "are_sample_pairs",
     "ask_until_accepted",
     "bertscore_matrices",
     "compare_methods",
@@ -76,6 +81,7 @@ __all__ = [
     "extremes",
     "figure_one",
     "growth",
+    "items_of",
     "matrices",
     "measure",
     "measure_lengths",
@@ -85,6 +91,9 @@ __all__ = [
     "own_settings",
     "pair_scores",
     "pair_warnings",
+    "pairs_of",
+    "pairs_summary",
+    "passages_of",
     "published_warnings",
     "recomputed",
     "recomputed_sentence",
@@ -94,6 +103,7 @@ __all__ = [
     "reliability",
     "reliability_sentence",
     "reliability_warnings",
+    "risk_areas",
     "risk_curves",
     "runtime_factor",
     "runtime_summary",
@@ -108,4 +118,5 @@ __all__ = [
     "warnings",
     "with_empty_rule",
     "workloads",
+    "written_by",
 ]

@@ -53,9 +53,10 @@ def told_apart(scores: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame : method, errors, mean, low, high (over passages), drop (of the mean against no errors), n (passages), below (share of
-    passages in which every version scores below the text without errors), against_one, p_holm (mean paired with that of one error,
-    sign flips, Holm over a method's comparisons; missing for 0 and 1 errors and with fewer than ten passages).
+    DataFrame : method, errors, mean, low, high (over passages; missing without errors, where 1 is no measurement), n (passages), drop
+    (of the mean against no errors), below (share of passages in which every version scores below the text without errors),
+    against_one, p, p_holm (mean paired with that of one error, sign flips, Holm over a method's comparisons; missing for 0 and 1 errors
+    and with fewer than ten passages).
     """
     import pandas as pd
 
@@ -70,8 +71,8 @@ def told_apart(scores: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
                 "method": method,
                 "errors": int(errors),
                 "mean": found.value,
-                "low": found.low,
-                "high": found.high,
+                "low": found.low if errors else None,
+                "high": found.high if errors else None,
                 "n": found.n,
             }
             row["drop"] = float((means[0] - means[errors]).mean())
@@ -81,12 +82,12 @@ def told_apart(scores: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
                 compared = stats.compare(means[errors], means[1], seed=seed).iloc[0]
                 row["against_one"], row["p"] = compared["difference"], compared["p"]
             rows.append(row)
-    table = pd.DataFrame(rows)
-    table["p"] = pd.array([None if gone(p) else p for p in table["p"]], dtype="Float64")
+    columns = ["method", "errors", "mean", "low", "high", "n", "drop", "below", "against_one", "p", "p_holm"]
+    floats = dict.fromkeys([c for c in columns if c not in ("method", "errors", "n")], "Float64")
+    table = pd.DataFrame(rows, columns=columns).astype(floats)
     for _, group in table.groupby("method"):
-        table.loc[group.index, "p_holm"] = stats.holm(group["p"])
-    floats = dict.fromkeys(["mean", "low", "high", "drop", "below", "against_one", "p_holm"], "Float64")
-    return table.astype(floats)
+        table.loc[group.index, "p_holm"] = pd.array(stats.holm(group["p"]), dtype="Float64")
+    return table
 
 
 def smallest(table: pd.DataFrame, threshold: float = 1.0, alpha: float = 0.05) -> pd.DataFrame:
@@ -135,9 +136,9 @@ def errors_summary(fewest: pd.DataFrame, cost: pd.DataFrame) -> str:
     for row, slope in zip(fewest.itertuples(), cost["per_error"], strict=True):
         none = f"{row.from_none} told from none" if not gone(row.from_none) else "none told apart in every passage"
         one = f", {row.from_one} from one" if not gone(row.from_one) else ""
-        fall = f", {slope:.4f} an error" if not gone(slope) else ""
+        fall = f", {round(slope, 4) + 0.0:.4f} an error" if not gone(slope) else ""
         parts.append(f"{row.method}: {none}{one}{fall}")
-    return "; ".join(parts)
+    return "; ".join(parts) or "nothing was compared"
 
 
 def error_warnings(told: pd.DataFrame, cost: pd.DataFrame, spread: pd.DataFrame) -> list[str]:
@@ -148,7 +149,7 @@ def error_warnings(told: pd.DataFrame, cost: pd.DataFrame, spread: pd.DataFrame)
     ]
     n = int(told["n"].min()) if len(told) else 0
     if n < 10:
-        notes.append(f"Only {n} passages: too few to test.")
+        notes.append(f"Fewer than ten passages ({n}): too few to test.")
     both = cost.merge(spread, on="method")
     for row in both.itertuples():
         within = row[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,26 +27,31 @@ def pair_scores(pairs: pd.DataFrame, embed: Embed, encode: Encode | None = None,
     Returns
     -------
     DataFrame, one row a pair and method: pair_id, setting, kind, method, score (higher for more alike; SelfCheckGPT as 1 minus its
-    inconsistency, with the first passage checked against the second and the other way round).
+    inconsistency, with the first passage checked against the second and the other way round). NaN where a passage is empty.
     """
     import pandas as pd
 
     first, second = pairs["text_1"].tolist(), pairs["text_2"].tolist()
-    vectors = embed(first + second)
     n = len(first)
+    vectors = embed(first + second) if n else np.empty((0, 1), dtype=np.float32)
     cosine = [float(stability.similarity(vectors[[i, n + i]])[0, 1]) for i in range(n)]
     frames = [pairs[["pair_id", "setting", "kind"]].assign(method="CheckEmbed", score=cosine)]
     if encode is not None:
-        f = stability.bertscore_pairwise(first, second, encode, baseline=baseline)[2]
-        frames.append(
-            pairs[["pair_id", "setting", "kind"]].assign(method="BERTScore", score=np.asarray(f, dtype=float))
+        f = np.full(n, np.nan)
+        there = [i for i in range(n) if first[i].strip() and second[i].strip()]
+        scores = stability.bertscore_pairwise(
+            [first[i] for i in there], [second[i] for i in there], encode, baseline=baseline
         )
+        f[there] = np.where(scores.status == "scored", scores.f, np.nan)
+        frames.append(pairs[["pair_id", "setting", "kind"]].assign(method="BERTScore", score=f))
         # Passages share sentences, and pairs share passages: every distinct sentence is encoded once for all of them.
         split = {text: sentences(text) for text in dict.fromkeys(first + second)}
         every = list(dict.fromkeys(sentence for found in split.values() for sentence in found))
-        known = dict(zip(every, encode(every), strict=True))
+        known = dict(zip(every, encode(every) if every else [], strict=True))
 
         def agreement(text: str, other: str) -> float:
+            if not split[text] or not split[other]:
+                return math.nan
             found = stability.selfcheck_bertscore(split[text], [split[other]], lambda asked: [known[t] for t in asked])
             return 1 - float(np.mean(found))
 
@@ -59,7 +65,8 @@ def separations(scores: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame : method, kind, n, auroc, low, high, overlap (0 none, 1 full), shared (share of points in the common range), cut, text.
+    DataFrame : method, kind, n (pairs with a score), auroc, low, high, overlap (0 none, 1 full), shared (share of points in the common
+    range), cut, text.
     """
     import pandas as pd
 
@@ -71,10 +78,17 @@ def separations(scores: pd.DataFrame) -> pd.DataFrame:
             groups = [part.loc[part["setting"] == setting, "score"] for setting in ("similar", "different")]
             found = stability.separation(*groups)
             rows.append(
-                {"method": method, "kind": kind, "n": len(part), "auroc": found.auroc.value, "low": found.auroc.low,
+                {"method": method, "kind": kind, "n": found.similar + found.different, "auroc": found.auroc.value, "low": found.auroc.low,
                  "high": found.auroc.high, "overlap": found.overlap, "shared": found.shared, "cut": found.cut, "text": str(found.auroc)}
             )  # fmt: skip
-    return pd.DataFrame(rows).astype(dict.fromkeys(["auroc", "low", "high", "overlap", "shared", "cut"], "Float64"))
+    floats = ["auroc", "low", "high", "overlap", "shared", "cut"]
+    return pd.DataFrame(rows, columns=["method", "kind", "n", *floats, "text"]).astype(dict.fromkeys(floats, "Float64"))
+
+
+def pairs_summary(found: pd.DataFrame) -> str:
+    """The result in one line."""
+    rows = found[found["kind"] == "all"]
+    return "AUROC " + "; ".join(f"{row.method} {row.text}" for row in rows.itertuples()) if len(rows) else "no pairs"
 
 
 def violin_notes(found: pd.DataFrame, kind: str = "all") -> dict[str, str]:
@@ -93,8 +107,9 @@ def gone(value: Any) -> bool:
 
 
 def figure_one(pairs: pd.DataFrame) -> pd.DataFrame:
-    """One pair of each setting, as Figure 1 shows them: the first of the precise topics, or of any."""
-    wanted = pairs[pairs["kind"] == "precise"] if (pairs["kind"] == "precise").any() else pairs
+    """One pair of each setting, as Figure 1 shows them: the first of the precise topics that has both passages, or of any."""
+    whole = pairs[pairs["text_1"].str.strip().ne("") & pairs["text_2"].str.strip().ne("")]
+    wanted = whole.iloc[np.argsort(whole["kind"] != "precise", kind="stable")]
     return wanted.drop_duplicates("setting").reset_index(drop=True)
 
 
@@ -109,10 +124,10 @@ def compare_methods(scores: pd.DataFrame, seed: int = 0, replicates: int = 2000)
 
     import pandas as pd
 
-    wide = scores.pivot_table(index=["pair_id", "setting"], columns="method", values="score", sort=False).reset_index()
+    wide = scores.groupby(["pair_id", "setting", "method"], sort=False)["score"].mean().unstack("method").reset_index()
     generator = np.random.default_rng(seed)
     rows = []
-    for a, b in itertools.combinations([m for m in dict.fromkeys(scores["method"])], 2):
+    for a, b in itertools.combinations(list(dict.fromkeys(scores["method"])), 2):
         both = wide.dropna(subset=[a, b])
         groups = [both.loc[both["setting"] == s, [a, b]].to_numpy() for s in ("similar", "different")]
         if min(map(len, groups)) < 2:
@@ -137,7 +152,8 @@ def misjudged(scores: pd.DataFrame, pairs: pd.DataFrame, method: str = "CheckEmb
     mine = scores[scores["method"] == method]
     different = mine.loc[mine["setting"] == "different", "score"]
     low = mine[(mine["setting"] == "similar") & (mine["score"] < different.max())].nsmallest(most, "score")
-    return low[["pair_id", "score"]].merge(pairs[["pair_id", "text_1", "text_2"]], on="pair_id")
+    texts = pairs[["pair_id", "setting", "text_1", "text_2"]]
+    return low[["pair_id", "setting", "score"]].merge(texts, on=["pair_id", "setting"]).drop(columns="setting")
 
 
 def pair_warnings(told: pd.DataFrame, sample: bool, embedder: str) -> list[str]:
@@ -152,5 +168,5 @@ def pair_warnings(told: pd.DataFrame, sample: bool, embedder: str) -> list[str]:
         notes.append("MiniLM has 22 million parameters; the paper's embedders have 7 billion or are not public.")
     small = told[told["n"] < 20]
     if len(small):
-        notes.append(f"Fewer than 20 pairs stand behind {len(small)} of {len(told)} rows.")
+        notes.append(f"Fewer than 20 pairs stand behind {len(small)} of the {len(told)} AUROCs.")
     return notes

@@ -56,17 +56,22 @@ def recomputed(folder: Path | None) -> pd.DataFrame:
 
     Parameters
     ----------
-    folder : `results` of the authors' data; None: an empty table.
+    folder : `results` of the authors' data, or a part of it; None: an empty table.
 
     Returns
     -------
     DataFrame, one row a file and field: file, field, matrices, worst_level, worst_spread (largest absolute difference).
+
+    Raises
+    ------
+    ValueError : the folder holds no such files.
     """
     import pandas as pd
 
     rows = []
     for path in sorted(folder.rglob("*.json")) if folder is not None else []:
-        records = json.loads(path.read_text(encoding="utf-8")).get("data", [])
+        content = json.loads(path.read_text(encoding="utf-8"))
+        records = content.get("data", []) if isinstance(content, dict) else []
         names = {"cosine_sim": "_cosine_sim", "pearson_corr": "_pearson_corr", "result": ""}
         for field, ending in names.items():
             if not records or field not in records[0] or np.ndim(records[0][field]) != 2:
@@ -80,7 +85,10 @@ def recomputed(folder: Path | None) -> pd.DataFrame:
             found = [stability.summarise(m, truth=truth, variant="released") for m in released_matrices(path, field)]
             levels = [abs(f.level - p[0]) for f, p in zip(found, printed, strict=True)]
             spreads = [abs(f.spread - p[1]) for f, p in zip(found, printed, strict=True)]
-            rows.append((path.relative_to(folder).as_posix(), field, len(found), max(levels), max(spreads)))
+            worst = float(np.max(levels)), float(np.max(spreads))
+            rows.append((path.relative_to(folder).as_posix(), field, len(found), *worst))
+    if folder is not None and not rows:
+        raise ValueError(f"{folder}: no released results in it; give the folder `results` of the authors' data")
     return pd.DataFrame(rows, columns=["file", "field", "matrices", "worst_level", "worst_spread"])
 
 

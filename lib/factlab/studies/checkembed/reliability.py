@@ -62,32 +62,51 @@ def released_matrices(path: str | Path, field: str = "cosine_sim") -> list[np.nd
     """
     try:
         records = json.loads(Path(path).read_text(encoding="utf-8"))["data"]
-        return [np.array(record[field], dtype=float) for record in records]
+        found = [np.array(record[field], dtype=float) for record in records]
+        if any(m.ndim != 2 or m.shape[0] != m.shape[1] for m in found):
+            raise ValueError("not all are square")
+        return found
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: not a file of released results with {field} ({error})") from error
 
 
-def released_decisions(folder: Path | None, level: float = 0.9, spread: float = 0.05) -> dict[str, pd.DataFrame]:
+def released_decisions(
+    folder: Path | None, level: float = 0.9, spread: float = 0.05, variant: str = "paper"
+) -> dict[str, pd.DataFrame]:
     """Decisions on the authors' legal documents, one table for each of their files; those without a ground truth are left out.
 
     Parameters
     ----------
     folder : `results` of the released data; None: no tables.
+    level, spread, variant : as in `replies.decisions`.
 
     Returns
     -------
     dict of name to DataFrame : as `replies.decisions`, closeness to the ground truth included.
+
+    Raises
+    ------
+    ValueError : the folder holds no such files.
     """
     from factlab.studies.checkembed.replies import decisions
 
+    if folder is None:
+        return {}
+    paths = sorted((folder / "legal_definitions" / "CheckEmbed").glob("*.json"))
+    if not paths:
+        raise ValueError(
+            f"{folder}: no legal_definitions/CheckEmbed/*.json in it; give the folder `results` of the authors' data"
+        )
     found = {}
-    for path in sorted((folder / "legal_definitions" / "CheckEmbed").glob("*.json")) if folder is not None else []:
+    for path in paths:
         matrices = {}
         for number, matrix in enumerate(released_matrices(path)):
             # An empty ground truth has -1 against every reply: there is nothing to be close to.
             if not (matrix[-1, :-1] <= -0.999).all():
                 matrices[f"document {number}"] = matrix
-        found[f"released, {path.name.split('_')[0]}"] = decisions(matrices, level, spread)
+        name = f"released, {path.name.split('_')[0]}"
+        name = name if name not in found else f"released, {path.stem.removesuffix('_results')}"
+        found[name] = decisions(matrices, level, spread, variant)
     return found
 
 
@@ -99,15 +118,22 @@ def all_correlations(tables: Mapping[str, pd.DataFrame], seed: int = 0) -> pd.Da
 
 
 def risk_curves(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Risk against coverage of every table; risk is 1 minus the similarity to the ground truth."""
+    """Risk against coverage of every table, as `stability.risk_coverage`; risk is 1 minus the similarity to the ground truth."""
     import pandas as pd
 
-    frames = [
-        stability.risk_coverage(t["level"].astype(float), 1 - t["truth_similarity"].astype(float)).assign(method=name)
-        for name, t in tables.items()
-        if len(t)
-    ]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["method", "coverage", "risk"])
+    frames = [stability.risk_coverage(*_risk(t)).assign(method=name) for name, t in tables.items() if len(t)]
+    return pd.concat(frames, ignore_index=True) if frames else stability.risk_coverage([], []).assign(method="")
+
+
+def risk_areas(tables: Mapping[str, pd.DataFrame], seed: int = 0) -> dict[str, stats.Estimate]:
+    """The area under the curve of every table that has questions."""
+    return {name: stability.aurc(*_risk(t), seed=seed) for name, t in tables.items() if len(t)}
+
+
+def _risk(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Level and risk of each question; a similarity that rounding left above 1 is no risk."""
+    close = table["truth_similarity"].astype(float).to_numpy()
+    return table["level"].astype(float).to_numpy(), np.maximum(1 - close, 0)
 
 
 def all_surprises(tables: Mapping[str, pd.DataFrame], most: int = 3) -> pd.DataFrame:
@@ -122,7 +148,7 @@ def reliability_warnings(tables: Mapping[str, pd.DataFrame], correlations: pd.Da
     notes = []
     for name, table in tables.items():
         if len(table) < 30:
-            notes.append(f"{name}: only {len(table)} questions; a correlation is uncertain.")
+            notes.append(f"{name}: fewer than 30 questions ({len(table)}); a correlation is uncertain.")
     pearson = correlations[correlations["coefficient"] == "pearson"]
     open_ = [row.data for row in pearson.itertuples() if not gone(row.low) and row.low <= 0 <= row.high]
     if open_:

@@ -17,26 +17,32 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 Encode = Callable[[Sequence[str]], Sequence[Any]]
 
 
-def texts_of(replies: pd.DataFrame, truth: Mapping[str, str]) -> dict[str, list[str]]:
-    """For each question its replies in order, the ground truth last ('' where there is none, or no reply).
+def texts_of(replies: pd.DataFrame, truth: Mapping[str, str]) -> dict[str, list[str | None]]:
+    """For each question its replies in order, the ground truth last.
 
     Parameters
     ----------
-    replies : item_id, sample, reply, status ('' or 'scored' where there is a reply).
-    truth : ground truth by item_id.
+    replies : item_id, sample, reply and, where not all are replies, status ('' or 'scored' for one).
+    truth : ground truth by item_id; '' where there is none.
+
+    Returns
+    -------
+    dict of item_id to list : texts; '' for an empty reply and where there is no ground truth, None for a call that failed.
     """
-    usable = replies["status"].isin(["", "scored"])
-    table = replies.assign(text=replies["reply"].where(usable, "").fillna("")).sort_values("sample", kind="stable")
-    found = {}
-    for item in dict.fromkeys(replies["item_id"]):
-        found[item] = [*table.loc[table["item_id"] == item, "text"], truth.get(item, "")]
-    return found
+    table = replies.assign(status="") if "status" not in replies else replies
+    table = table.sort_values("sample", kind="stable")
+    texts = table["reply"].astype(object).where(table["status"].isin(["", "scored"]) & table["reply"].notna(), "")
+    texts = texts.where(table["status"] != "error", None)
+    found: dict[str, list[str | None]] = {item: [] for item in dict.fromkeys(replies["item_id"])}
+    for item, text in zip(table["item_id"], texts, strict=True):
+        found[item].append(text)
+    return {item: [*group, truth.get(item, "")] for item, group in found.items()}
 
 
-def matrices(texts: Mapping[str, Sequence[str]], embed: Embed, metric: str = "cosine") -> dict[str, np.ndarray]:
+def matrices(texts: Mapping[str, Sequence[str | None]], embed: Embed, metric: str = "cosine") -> dict[str, np.ndarray]:
     """Similarity of every pair of replies to one question, the ground truth last: CheckEmbed's heatmaps.
 
-    Every distinct text is embedded once, all questions together: O(k) embeddings, O(k²) products.
+    All questions are embedded together: O(k) embeddings, O(k²) products. NaN in the row and column of a text without a vector.
     """
     flat = [text for group in texts.values() for text in group]
     vectors = embed(flat)
@@ -48,16 +54,17 @@ def matrices(texts: Mapping[str, Sequence[str]], embed: Embed, metric: str = "co
 
 
 def bertscore_matrices(
-    texts: Mapping[str, Sequence[str]], encode: Encode, baseline: Any = None
+    texts: Mapping[str, Sequence[str | None]], encode: Encode, baseline: Any = None
 ) -> dict[str, np.ndarray]:
-    """The same by BERTScore F1; NaN in the row and column of an empty text."""
+    """The same by BERTScore F1; NaN in the row and column of a text that is empty or has no token that counts."""
     found = {}
     for item, group in texts.items():
-        there = [i for i, text in enumerate(group) if text.strip()]
+        there = [i for i, text in enumerate(group) if text and text.strip()]
         matrix = np.full((len(group), len(group)), np.nan)
         if there:
             kept = [group[i] for i in there]
-            matrix[np.ix_(there, there)] = stability.bertscore(kept, kept, encode, baseline=baseline)[2]
+            scores = stability.bertscore(kept, kept, encode, baseline=baseline)
+            matrix[np.ix_(there, there)] = np.where(scores.status == "scored", scores.f, np.nan)
         found[item] = matrix
     return found
 
@@ -70,7 +77,7 @@ def decisions(
     Returns
     -------
     DataFrame : item_id, level, spread, k, missing, status, reason, accepted, truth_similarity (mean over the replies, missing without
-    a ground truth), read_first (number of the reply that is least like the others), typical (of the one most like them).
+    a ground truth), read_first (place of the reply that is least like the others, from 0), typical (of the one most like them).
     """
     import pandas as pd
 
@@ -79,18 +86,18 @@ def decisions(
         summary = stability.summarise(matrix, truth=True, variant=variant)
         close = stability.truth_similarity(matrix)
         order = stability.read_first(matrix, truth=True)
-        there = [i for i in order if not np.isnan(matrix[i, i])]
+        there = order[: summary.k]  # after them come those that are missing
         rows.append(
             {"item_id": item, "level": summary.level, "spread": summary.spread, "k": summary.k, "missing": summary.missing,
              "status": summary.status, "reason": summary.reason, "accepted": stability.accept(summary, level, spread),
              "truth_similarity": float(np.nanmean(close)) if not np.isnan(close).all() else None,
-             "read_first": there[0] if there else None, "typical": there[-1] if there else None}
+             "read_first": there[0] if len(there) else None, "typical": there[-1] if len(there) else None}
         )  # fmt: skip
-    table = pd.DataFrame(rows)
-    return table.astype(
-        {c: "Float64" for c in ("level", "spread", "truth_similarity")}
-        | {c: "Int64" for c in ("read_first", "typical")}
-    )
+    columns = ["item_id", "level", "spread", "k", "missing", "status", "reason", "accepted", "truth_similarity"]
+    table = pd.DataFrame(rows, columns=[*columns, "read_first", "typical"])
+    floats = dict.fromkeys(["level", "spread", "truth_similarity"], "Float64")
+    whole = dict.fromkeys(["read_first", "typical"], "Int64")
+    return table.astype(floats | whole | {"k": int, "missing": int, "accepted": bool})
 
 
 def extremes(table: pd.DataFrame) -> list[str]:
@@ -101,16 +108,10 @@ def extremes(table: pd.DataFrame) -> list[str]:
 
 def rejected_texts(table: pd.DataFrame, replies: pd.DataFrame, most: int = 5) -> pd.DataFrame:
     """Questions whose replies were not accepted, least stable first, with the reply that a person should read first."""
-    wanted = table[~table["accepted"].astype(bool)].sort_values("level", na_position="first").head(most)
-    texts = replies.set_index(["item_id", "sample"])["reply"]
-    shown = [
-        texts.get((item, sample), "") if sample == sample and sample is not None else ""
-        for item, sample in zip(
-            wanted["item_id"],
-            wanted["read_first"].astype(object).where(wanted["read_first"].notna(), None),
-            strict=True,
-        )
-    ]
+    wanted = table[~table["accepted"].astype(bool)].sort_values("level", na_position="first", kind="stable").head(most)
+    texts = texts_of(replies, {})
+    first = wanted["read_first"].fillna(-1)  # the last of the texts, the ground truth, which is '' here
+    shown = [texts[item][place] or "" for item, place in zip(wanted["item_id"], first, strict=True)]
     return wanted[["item_id", "level", "spread", "status"]].assign(reply=shown)
 
 
@@ -124,8 +125,14 @@ def acceptance(table: pd.DataFrame) -> stats.Estimate:
     )
 
 
-def warnings(table: pd.DataFrame, embedder: str, recorded: bool) -> list[str]:
-    """What a reader should distrust in decisions on replies."""
+def written_by(replies: pd.DataFrame) -> set[str]:
+    """The models that wrote replies, by the columns model (of a run) or subject (of the sample)."""
+    columns = [c for c in ("model", "subject") if c in replies]
+    return {name for c in columns for name in replies[c] if isinstance(name, str) and name}
+
+
+def warnings(table: pd.DataFrame, embedder: str, small: bool) -> list[str]:
+    """What a reader should distrust in decisions on replies; `small`: the built-in model wrote them."""
     notes = []
     if embedder == "local/minilm":
         notes.append(
@@ -134,11 +141,14 @@ def warnings(table: pd.DataFrame, embedder: str, recorded: bool) -> list[str]:
         )
     scored = table[table["status"] == "scored"]
     if len(scored) < FEW:
-        notes.append(f"Only {len(scored)} questions have two or more replies to compare.")
+        have = "question has" if len(scored) == 1 else "questions have"
+        notes.append(f"Only {len(scored)} {have} two or more replies to compare.")
     missing = int(table["missing"].sum())
     if missing:
-        notes.append(f"{missing} replies are empty or failed and are left out of their matrices.")
-    if recorded:
+        notes.append(
+            f"Empty or failed replies: {missing}. They are left out of their matrices, so what is left may look stable."
+        )
+    if small:
         notes.append(
             "The replies are those of a model of 135 million parameters, which seldom does what the prompt asks."
         )
@@ -146,14 +156,19 @@ def warnings(table: pd.DataFrame, embedder: str, recorded: bool) -> list[str]:
 
 
 def with_empty_rule(
-    found: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], rule: str
+    found: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str | None]], rule: str
 ) -> dict[str, np.ndarray]:
-    """What becomes of empty replies: 'leave-out' (they are missing) or 'released' (two empty ones alike, one empty opposite)."""
+    """What becomes of empty replies: 'leave-out' (they are missing) or 'released' (two empty ones alike, one empty opposite).
+
+    By both rules a call that failed is missing, and so is a ground truth that is not there. (In the released matrices the latter
+    has −1 against every reply, as if it were known and the replies its opposite.)
+    """
     if rule not in ("leave-out", "released"):
         raise ValueError(f"empty {rule!r} is neither leave-out nor released")
     if rule == "leave-out":
         return dict(found)
-    return {item: stability.with_empty(m, np.array([not t.strip() for t in texts[item]])) for item, m in found.items()}
+    blank = {item: [t is not None and not t.strip() for t in group[:-1]] + [False] for item, group in texts.items()}
+    return {item: stability.with_empty(m, np.array(blank[item])) for item, m in found.items()}
 
 
 def ask_until_accepted(
@@ -164,6 +179,9 @@ def ask_until_accepted(
     rounds: int,
     level: float = 0.9,
     spread: float = 0.05,
+    variant: str = "paper",
+    metric: str = "cosine",
+    empty: str = "leave-out",
 ) -> pd.DataFrame:
     """The paper's deployment loop: questions that were not accepted are asked anew, all k replies, up to so many times.
 
@@ -171,7 +189,8 @@ def ask_until_accepted(
     ----------
     decided : from `decisions`.
     ask : function of item_ids and the number of the round (from 1) that gives new replies, as `models.repeats.ask_again` does.
-    truth, embed, level, spread : as above.
+    truth, embed, level, spread, variant, metric, empty : as for the first decisions, see `texts_of`, `matrices`, `decisions` and
+        `with_empty_rule`.
     rounds : most rounds.
 
     Returns
@@ -180,13 +199,16 @@ def ask_until_accepted(
     """
     import pandas as pd
 
+    def decide(replies: pd.DataFrame) -> pd.DataFrame:
+        texts = texts_of(replies, truth)
+        return decisions(with_empty_rule(matrices(texts, embed, metric), texts, empty), level, spread, variant)
+
     waiting = decided.loc[~decided["accepted"].astype(bool), "item_id"].tolist()
     frames = []
     for number in range(1, rounds + 1):
         if not waiting:
             break
-        texts = texts_of(ask(waiting, number), truth)
-        table = decisions(matrices(texts, embed), level, spread).assign(round=number)
+        table = decide(ask(waiting, number)).assign(round=number)
         frames.append(table)
         waiting = table.loc[~table["accepted"].astype(bool), "item_id"].tolist()
     return pd.concat(frames, ignore_index=True) if frames else decided.head(0).assign(round=pd.Series(dtype=int))

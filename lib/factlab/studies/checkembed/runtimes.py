@@ -78,9 +78,16 @@ def growth(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def mixed_answers(sentences: Sequence[str], k: int, words: int, seed: int = 0) -> list[str]:
-    """k different texts of so many words each, put together from given sentences."""
+    """k texts of so many words each, put together from given sentences in another order each time: different, if they are enough.
+
+    Raises
+    ------
+    ValueError : there is no word to make a text of.
+    """
     generator = np.random.default_rng(seed)
-    pool = [s.split() for s in sentences]
+    pool = [s.split() for s in sentences if s.split()]
+    if not pool:
+        raise ValueError("mixed_answers: no sentence has a word in it")
     made = []
     for _ in range(k):
         text: list[str] = []
@@ -180,7 +187,7 @@ def runtime_warnings(times: pd.DataFrame, repeats: int) -> list[str]:
         "and encodes every pair anew for BERTScore; here each text is encoded once, which takes most of the difference away."
     ]
     if repeats < 3:
-        notes.append(f"Only {repeats} measurements of each.")
+        notes.append(f"Measured fewer than three times: {repeats}.")
     wide = times.groupby(["method", "k"])["seconds"].agg(lambda s: s.max() / s.min())
     if len(wide) and wide.max() > 2:
         notes.append(f"Repeats differ by up to {wide.max():.1f} times: something else was running.")
