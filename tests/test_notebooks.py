@@ -78,3 +78,14 @@ def test_imports_stand_in_one_cell(cells):
 
 def test_says_what_it_found_and_finishes(cells):
     assert cells[-1].id == "finish" and "run.finish(" in cells[-1].source
+
+
+@pytest.mark.parametrize("paper", sorted({p.parent.name for p in NOTEBOOKS}))
+def test_no_two_notebooks_of_a_paper_write_under_one_name(paper):
+    """They may run in one folder: the later would overwrite the earlier, which would then run again each time."""
+    written: dict[tuple[str, str], list[str]] = {}
+    for path in [p for p in NOTEBOOKS if p.parent.name == paper]:
+        source = "\n".join(c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code")
+        for kind in set(re.findall(r"""run\.(write|figure|save)\("(\w[\w.]*)\"""", source)):
+            written.setdefault(kind, []).append(path.stem)
+    assert written and {kind: steps for kind, steps in written.items() if len(steps) > 1} == {}

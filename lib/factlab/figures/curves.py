@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from factlab.figures import drawing, labels
-from factlab.figures.drawing import BLUE, GREY, INK, ORANGE, SMALL
+from factlab.figures.drawing import GREY, SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LINES = 12  # lines drawn at most; the table behind the figure keeps them all
-_COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", INK, "#56B4E9", "#E69F00")  # Okabe and Ito, without yellow
-_MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def score_lines(
@@ -118,7 +116,11 @@ def score_lines(
         for i, code in enumerate(chosen):
             own = np.flatnonzero(codes == code)
             aside = (i - (len(chosen) - 1) / 2) * step
-            look = {"color": _COLOURS[i % 7], "marker": _MARKS[i % 7], "ls": "-" if i < 7 else (0, (4, 1.5))}
+            look = {
+                "color": drawing.COLOURS[i % 7],
+                "marker": drawing.MARKS[i % 7],
+                "ls": "-" if i < 7 else (0, (4, 1.5)),
+            }
             _line(axes, xs[own], scores[own], lows[own], highs[own], counts[own], look, aside)
             if dots[own].any():
                 last = own[dots[own]][-1]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#9A9A9A", "#333333"
 VERDICTS = {"true": BLUE, "false": ORANGE, "unknown": "#BBBBBB", "unparsable": "#666666"}
+COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", INK, "#56B4E9", "#E69F00")  # of lines: Okabe and Ito, without yellow
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
 SMALL = 10  # groups with fewer items are drawn hollow
 MOST = 45  # groups drawn at most; the table behind the figure keeps them all
 WIDTH = 7.5  # inches
@@ -253,3 +255,10 @@ def plural(n: int, one: str, many: str) -> str:
 def number(value: float) -> str:
     """Two decimals, or none where the number is large; no minus before a zero."""
     return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def settled(figure: Figure) -> None:
+    """Lay a figure out once and for all: constrained layout moves a little with every drawing, and so would the file."""
+    for _ in range(2):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")

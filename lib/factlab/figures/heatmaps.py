@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from factlab.figures import drawing
-from factlab.figures.violins import settled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -289,7 +288,7 @@ def _finish(
             axes.set_ylabel(unit[0], fontsize=9, labelpad=3)
         if panels.index(axes) + place.get_gridspec().ncols >= len(panels):
             axes.set_xlabel(unit[0], fontsize=9, labelpad=2)
-    settled(figure)
+    drawing.settled(figure)
     for axes, square in zip(panels, squares, strict=False):
         if 0 < len(square) <= MOST_CELLS:
             _numbers(axes, square, truth, axes.get_window_extent().width * scale / _edges(len(square), truth)[-1])

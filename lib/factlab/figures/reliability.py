@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from factlab.figures import drawing
-from factlab.figures.curves import _COLOURS, MOST_LINES
+from factlab.figures.curves import MOST_LINES
 from factlab.figures.drawing import GREY, INK, SMALL
-from factlab.figures.violins import settled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +107,9 @@ def risk_coverage(
         drawing.title(axes, "; ".join(said))
         if not whole:
             drawing.nothing(axes, f"no {unit}")
-        looks = {one: {"color": _COLOURS[i % 7], "ls": _LOOKS[i // 7 % 4], "lw": 1.7} for i, one in enumerate(drawn)}
+        looks = {
+            one: {"color": drawing.COLOURS[i % 7], "ls": _LOOKS[i // 7 % 4], "lw": 1.7} for i, one in enumerate(drawn)
+        }
         looks |= {
             _ORACLE: {"color": INK, "ls": (0, (4, 2)), "lw": 1.2},
             _RANDOM: {"color": GREY, "ls": (0, (1, 1)), "lw": 1.4},
@@ -124,7 +125,7 @@ def risk_coverage(
                 at = banded[one]
                 axes.fill_between(at["coverage"], at["low"], at["high"], color=looks[one]["color"], alpha=0.12, lw=0)
         _names(axes, shown, said_area, looks, size)
-        settled(figure)
+        drawing.settled(figure)
     alt = f"Line plot of the {name} against coverage, {drawing.plural(len(drawn), 'curve', 'curves')}"
     alt += f", {'; '.join(said)}." if said else "."
     for one, own in shown.items():

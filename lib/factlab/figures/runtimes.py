@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from factlab.figures import drawing, labels
-from factlab.figures.curves import _COLOURS, _MARKS, MOST_LINES
+from factlab.figures.curves import MOST_LINES
 from factlab.figures.drawing import BLUE
-from factlab.figures.violins import settled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,19 +96,19 @@ def runtimes(
         ends, texts, colours = [], [], []
         for i, one in enumerate(drawn):
             own = np.flatnonzero((rows[line] == one).to_numpy())
-            colour = _COLOURS[i % 7]
+            colour = drawing.COLOURS[i % 7]
             axes.plot(xs[own], middles[own], color=colour, ls="-" if i < 7 else (0, (1, 1)), lw=1.5, zorder=3)
             if not np.isnan(wanted[own]).all():
                 axes.plot(xs[own], wanted[own], color=colour, ls=(0, (4, 3)), lw=1.0, alpha=0.8, zorder=2)
             for k in own:
                 if highs[k] > lows[k]:
                     axes.plot([xs[k]] * 2, [lows[k], highs[k]], color=colour, lw=1.2, zorder=3)
-            axes.plot(xs[own], middles[own], _MARKS[i % 7], color=colour, ms=5.5, mew=0, zorder=4, clip_on=False)
+            axes.plot(xs[own], middles[own], drawing.MARKS[i % 7], color=colour, ms=5.5, mew=0, zorder=4, clip_on=False)
             ends.append((xs[own[-1]], middles[own[-1]]))
             texts.append((drawing.wrapped(one, 24 if size[0] > 6 else 15, hyphens=True) + f"\n{grows[one]}").strip())
             colours.append(colour)
         labels.beside_axes(axes, ends, texts, colours)
-        settled(figure)
+        drawing.settled(figure)
     alt = (
         f"Line plot of {name} against {x_name or x}, both on log scales, {drawing.plural(len(drawn), 'line', 'lines')}."
     )

@@ -107,7 +107,7 @@ def score_violins(
             _panel_title(axes, place if panel else "", notes.get(place, ""), inches)
         if not len(places):
             _bare(panels[0], f"no {unit}")
-        settled(figure)
+        drawing.settled(figure)
     alt = f"Violin plots of the {name} by {group}, {'; '.join(said[:1])}."
     for place in drawn:
         parts = [
@@ -226,7 +226,7 @@ def score_by_errors(
             _panel_title(axes, place if panel else "", note, inches, 17 if above else 6)
         if not len(places):
             _bare(panels[0], f"no {unit}")
-        settled(figure)
+        drawing.settled(figure)
     alt = f"Distributions of the {name} by number of {x}, {'; '.join(said[: 1 + (len(placed) < len(rows))])}."
     for place in drawn:
         own = [(e, one) for (p, e), one in zip(keys, found, strict=True) if p == place]
@@ -258,13 +258,6 @@ def _summary(values: np.ndarray) -> dict[str, Any]:
     found |= dict(zip(("lowest", "q1", "median", "q3", "highest"), ends.tolist(), strict=True))
     chosen = np.sort(np.random.default_rng(0).choice(known.size, min(MOST_POINTS, known.size), replace=False))
     return found | {"points": known[chosen]}
-
-
-def settled(figure: Figure) -> None:
-    """Lay a figure out once and for all: constrained layout moves a little with every drawing, and so would the file."""
-    for _ in range(2):
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")
 
 
 def _table(keys: Sequence[tuple[Any, Any]], found: Sequence[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:

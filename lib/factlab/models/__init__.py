@@ -184,6 +184,7 @@ class Model:
         schema: Mapping[str, Any] | None = None,
         seed: int = 0,
         samples: int = 1,
+        first: int = 0,
         about: Sequence[str] | None = None,
         max_cost_usd: float | None = None,
         progress: bool = True,
@@ -201,6 +202,7 @@ class Model:
         schema : JSON schema the reply must follow, where the server can enforce it.
         seed : with the prompt and the sample number it fixes the noise of local models.
         samples : replies per prompt; each has its own place in the cache.
+        first : number of the first of them, to go on where an earlier call ended.
         about : what each prompt is about, for `recorded` and `reference`.
         max_cost_usd : sending stops before it starts when the estimate is above this.
 
@@ -218,7 +220,7 @@ class Model:
         calls = [
             Call(messages=m, params=params[i], sample=s, about=about[i] if about else None)
             for i, m in enumerate(messages)
-            for s in range(_samples(samples))
+            for s in range(first, first + _samples(samples))
         ]
         return self._ask(calls, progress, max_cost_usd)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from factlab import places
+from factlab.models import sqlite
 from factlab.models.base import Call, ModelError, Reply
 
 VERSION = 1
@@ -56,12 +57,7 @@ class Cache:
 
     def _open(self, name: str) -> sqlite3.Connection:
         try:
-            db = sqlite3.connect(name, timeout=60, check_same_thread=False, isolation_level=None)
-            db.execute("PRAGMA busy_timeout = 60000")
-            # Write-ahead logging lets two runs read and write at once; NORMAL survives a killed process (a power cut may
-            # lose the last replies, never the file).
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
+            db = sqlite.connect(name)
             db.execute(
                 "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, made REAL, reply TEXT) WITHOUT ROWID"
             )

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from factlab import places
+from factlab.models import sqlite
 from factlab.models.base import ModelError
 from factlab.models.cache import canonical
 
@@ -53,10 +54,7 @@ class Store:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
         with self._told():
-            self._db = sqlite3.connect(path or ":memory:", timeout=60, check_same_thread=False, isolation_level=None)
-            # Two runs read and write at once; a killed process loses nothing that was committed.
-            for setting in ("busy_timeout = 60000", "journal_mode = WAL", "synchronous = NORMAL"):
-                self._db.execute(f"PRAGMA {setting}")
+            self._db = sqlite.connect(":memory:" if path is None else str(path))
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, model TEXT, made REAL, tokens INTEGER, vector BLOB)"
             )

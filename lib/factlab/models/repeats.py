@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from factlab.models import Model, _params, prompts, table
-from factlab.models.base import Call, ModelError
+from factlab.models import Model, prompts, table
+from factlab.models.base import ModelError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,8 +57,6 @@ def ask_again(
     max_tokens: int = 512,
     about: Sequence[str] | None = None,
     first: int = 0,
-    max_cost_usd: float | None = None,
-    progress: bool = True,
     **settings: Any,
 ) -> pd.DataFrame:
     """k replies to each message, none of which knows the others.
@@ -72,8 +70,7 @@ def ask_again(
     about : by what `recorded` looks the replies up; default: the name in `items`.
     first : number of the first reply, to go on where an earlier call ended (regenerating what was rejected); the replies before it
         are not asked for.
-    max_cost_usd, progress : as in `Model.chat`.
-    settings : seed, top_p, stop, schema of `Model.chat`.
+    settings : seed, max_cost_usd and others of `Model.chat`.
 
     Returns
     -------
@@ -83,16 +80,9 @@ def ask_again(
     if k < 1 or first < 0:
         raise ModelError(f"k must be 1 or more and first 0 or more, got {k} and {first}")
     numbers = range(first, first + k)
-    given = {"top_p": 1.0, "stop": None, "seed": 0, **settings}
-    params = _params(temperature, max_tokens=max_tokens, **given)
-    head = ({"role": "system", "content": system},) if system is not None else ()
-    # `Model.chat` counts samples from 0, so going on with it would ask, and pay, for the earlier ones too in mode 'live'.
-    calls = [
-        Call(messages=(*head, {"role": "user", "content": message}), params=params, sample=s, about=name)
-        for message, name in zip(messages, about or items, strict=True)
-        for s in numbers
-    ]
-    found = table(model._ask(calls, progress, max_cost_usd)).rename(columns={"response": "reply"})
+    asked = dict(system=system, temperature=temperature, max_tokens=max_tokens, about=list(about or items))
+    replies = model.chat(list(messages), samples=k, first=first, **asked, **settings)
+    found = table(replies).rename(columns={"response": "reply"})
     found.insert(0, "sample", [s for _ in messages for s in numbers])
     found.insert(0, "item_id", [item for item in items for _ in numbers])
     return found[["item_id", "sample", "reply", "finish_reason", "status", "error", "model"]]
