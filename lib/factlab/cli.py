@@ -45,13 +45,17 @@ def _parser() -> argparse.ArgumentParser:
     _run_options(run)
     run.set_defaults(run=_run)
 
-    score = commands.add_parser("score", help="score a table of questions and responses of your own")
-    score.add_argument("method", choices=["dahl"])
-    score.add_argument("file", help="CSV, TSV, JSON lines or parquet with the columns question and response")
-    score.add_argument("--checker", help="model that judges (default: local/smollm2, a weak judge)")
-    score.add_argument("--splitter", help="model that splits, or 'rules' (default)")
-    score.add_argument("--verdicts", help="table of labels, with --checker reference")
-    score.add_argument("--evidence", help="folder of articles whose passages the judge is shown")
+    score = commands.add_parser("score", help="score a table of replies that you have already")
+    score.add_argument("method", choices=list(_SCORED))
+    score.add_argument(
+        "file",
+        help="CSV, TSV, JSON lines or parquet. dahl: columns question and response. reasons: item_id, mode (direct, indirect, …), "
+        "reply and, for each item, source_id, source_title, domain, sentence, cited_title, cited_authors",
+    )
+    score.add_argument("--checker", help="dahl: model that judges (default: local/smollm2, a weak judge)")
+    score.add_argument("--splitter", help="dahl: model that splits, or 'rules' (default)")
+    score.add_argument("--verdicts", help="dahl: table of labels, with --checker reference")
+    score.add_argument("--evidence", help="dahl: folder of articles whose passages the judge is shown")
     score.add_argument("--name", help="name of the run (default: the file's name)")
     _run_options(score)
     score.set_defaults(run=_score)
@@ -106,6 +110,17 @@ def _score(chosen: argparse.Namespace) -> int:
 
     file = Path(chosen.file).expanduser().resolve()
     # The tables are read here first, so that a fault in them is told at once and not from inside a notebook.
+    notebooks, parameters = _SCORED[chosen.method](chosen, file)
+    # The ending is part of the name: answers.csv and answers.jsonl are two runs.
+    name = chosen.name or "score-" + "".join(c if c.isalnum() or c in "._-" else "-" for c in file.name)
+    parameters |= dict(read_override(text) for text in chosen.p)
+    spec = {"paper": chosen.method, "name": name, "notebooks": notebooks, "parameters": parameters}
+    status = _execute(runs.plan(spec, where="factlab score"), chosen)
+    print(f"page: {places.shown(_build())}")
+    return status
+
+
+def _score_dahl(chosen: argparse.Namespace, file: Path) -> tuple[list[str], dict[str, Any]]:
     from factlab import sources
 
     answers = sources.read_responses(file)
@@ -124,15 +139,28 @@ def _score(chosen: argparse.Namespace) -> int:
     if chosen.verdicts:
         sources.read_table(places.resolve(chosen.verdicts))
     print(f"{len(answers)} answers read from {chosen.file}", file=sys.stderr)
-    # The ending is part of the name: answers.csv and answers.jsonl are two runs.
-    name = chosen.name or "score-" + "".join(c if c.isalnum() or c in "._-" else "-" for c in file.name)
-    parameters: dict[str, Any] = {"responses": places.shown(file)}
-    parameters |= {k: getattr(chosen, k) for k in ("checker", "splitter", "verdicts", "evidence") if getattr(chosen, k)}
-    parameters |= dict(read_override(text) for text in chosen.p)
-    spec = {"paper": chosen.method, "name": name, "notebooks": ["30_score"], "parameters": parameters}
-    status = _execute(runs.plan(spec, where="factlab score"), chosen)
-    print(f"page: {places.shown(_build())}")
-    return status
+    given = {k: getattr(chosen, k) for k in ("checker", "splitter", "verdicts", "evidence") if getattr(chosen, k)}
+    return ["30_score"], {"responses": places.shown(file)} | given
+
+
+def _score_reasons(chosen: argparse.Namespace, file: Path) -> tuple[list[str], dict[str, Any]]:
+    from factlab import sources
+    from factlab.studies.reasons import query
+
+    ignored = [f"--{k}" for k in ("checker", "splitter", "verdicts", "evidence") if getattr(chosen, k)]
+    if ignored:
+        raise sources.SourceError(
+            f"{', '.join(ignored)}: for dahl only; REASONS compares with the cited works and asks no judge"
+        )
+    modes = list(dict.fromkeys(query.recorded(file, check=True)["mode"]))
+    records, left_out = sources.read_citations(file, licences="any")
+    print(f"{len(records)} sentences in {len(modes)} modes read from {chosen.file}", file=sys.stderr)
+    shown = places.shown(file)
+    parameters = {"data": shown, "licences": "any", "subject": "recorded", "recorded": shown, "modes": modes}
+    return ["10_build_dataset", "20_query", "50_domains"], parameters
+
+
+_SCORED = {"dahl": _score_dahl, "reasons": _score_reasons}
 
 
 def _execute(plans: list[Any], chosen: argparse.Namespace) -> int:

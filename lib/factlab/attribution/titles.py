@@ -42,7 +42,7 @@ _TITLE_TAGS = r"(?:cit(?:ed|ation)[_ -]?)?(?:paper[_ -]?)?title|cit(?:ation|ed[_
 
 _LABEL = re.compile(
     r"^\W*(?:the )?(?:(?:most |best )?(?:likely|probable|possible) )?(?:(?:cited|referenced|citation|research|source|full"
-    r"|complete|correct) )*(?:paper |research |article )*(?:title|paper|citation|reference|answer|response)"
+    r"|complete|correct) )*(?:paper |research |article )*(?:title|paper|citation|reference|answer|response|record)"
     r"(?: title| name)?(?: of the (?:cited |research |citation )*paper)?(?:\s+is\b|\s*[:=]|\s+-\s)\s*:?\s*(?=\S)",
     re.IGNORECASE,
 )

@@ -9,13 +9,23 @@ put it on a page or into files. Colours, limits and what the plots share are in 
 from factlab.figures.agreement import bland_altman, pairs
 from factlab.figures.answers import counts, outcomes, units_per_answer, verdict_shares
 from factlab.figures.curves import score_lines
+from factlab.figures.datasets import papers_by_domain
+from factlab.figures.domain_sizes import metric_by_size
+from factlab.figures.domains import metric_by_domain
 from factlab.figures.drawing import BLUE, GREY, INK, MOST, ORANGE, SMALL, VERDICTS
+from factlab.figures.durations import seconds_by_domain
 from factlab.figures.heatmaps import similarity_heatmaps
+from factlab.figures.metrics import metrics_by_model
+from factlab.figures.overlaps import overlap_against_trust
 from factlab.figures.page import describe, png, show, svg
+from factlab.figures.ranking import loss_curve
 from factlab.figures.reliability import risk_coverage
 from factlab.figures.runtimes import runtime_parts, runtimes
 from factlab.figures.scores import score_against_length, score_by_category
 from factlab.figures.sizes import score_by_size
+from factlab.figures.swaps import outcomes_by_swap
+from factlab.figures.trust import quadrants
+from factlab.figures.trust_rows import by_group, metric_rows
 from factlab.figures.violins import score_by_errors, score_violins
 
 __all__ = [
@@ -27,11 +37,21 @@ __all__ = [
     "SMALL",
     "VERDICTS",
     "bland_altman",
+    "by_group",
     "counts",
     "describe",
+    "loss_curve",
+    "metric_by_domain",
+    "metric_by_size",
+    "metric_rows",
+    "metrics_by_model",
     "outcomes",
+    "outcomes_by_swap",
+    "overlap_against_trust",
     "pairs",
+    "papers_by_domain",
     "png",
+    "quadrants",
     "risk_coverage",
     "runtime_parts",
     "runtimes",
@@ -41,6 +61,7 @@ __all__ = [
     "score_by_size",
     "score_lines",
     "score_violins",
+    "seconds_by_domain",
     "show",
     "similarity_heatmaps",
     "svg",

@@ -29,6 +29,8 @@ class Reply:
     error : what went wrong, for people; None when nothing did.
     reasoning : the reasoning a server returns apart from the answer.
     logprobs : log-probabilities of the first token, where asked for and given.
+    seconds : what it took when it was first asked: from sending to the answer, tries included; of a local model, an even share of its
+        batch. None where nobody took the time.
     """
 
     text: str = ""
@@ -40,6 +42,7 @@ class Reply:
     error: str | None = None
     reasoning: str | None = None
     logprobs: dict[str, float] | None = None
+    seconds: float | None = field(default=None, compare=False)
 
     @property
     def ok(self) -> bool:

@@ -407,6 +407,7 @@ class _Batch:
             await self.backend._limit.wait(size)
             if self.failure is not None:
                 return
+            begun = time.perf_counter()
             try:
                 reply, broken = await self.backend._ask(client, self.key, call)
             except ModelError as error:
@@ -414,7 +415,7 @@ class _Batch:
                 error.__context__ = None
                 self.failure = self.failure or error.with_traceback(None)
                 return
-            self.inbox.put((indices, reply))
+            self.inbox.put((indices, replace(reply, seconds=time.perf_counter() - begun)))
             self._in_a_row = self._in_a_row + 1 if broken else 0
             if self._in_a_row >= self._most_in_a_row and self.failure is None:
                 self.failure = ModelError(

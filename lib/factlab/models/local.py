@@ -12,11 +12,13 @@ the cumulative distribution would be a hundred times more sensitive), more often
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import importlib.metadata
 import json
 import platform
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -209,10 +211,11 @@ class Local:
                 )
                 budget = min(self.token_budget, _CHOICE_BUDGET) if "labels" in params else self.token_budget
                 for batch in self._batches(members, tokens, extra, budget):
-                    for i, reply in zip(
-                        batch, work([calls[i] for i in batch], [tokens[i] for i in batch]), strict=True
-                    ):
-                        on_reply(i, reply)
+                    begun = time.perf_counter()
+                    replies = work([calls[i] for i in batch], [tokens[i] for i in batch])
+                    each = (time.perf_counter() - begun) / len(batch)
+                    for i, reply in zip(batch, replies, strict=True):
+                        on_reply(i, dataclasses.replace(reply, seconds=each))
 
     def _batches(
         self, members: list[int], tokens: dict[int, tuple[str, list[int]]], extra: int, budget: int
