@@ -86,13 +86,16 @@ def test_training_never_sees_a_held_out_sentence(sample):
     records, found = sample
     part, _ = study.split(records, found)
     dense = study.first_rankings(found, embed)["dense"]
-    groups = study.groups(found, dense, part, negatives=4)
     tested = set(found.queries.loc[part == "test", "sentence"])
-    assert len(groups) == (part == "train").sum() and not tested & {g.query for g in groups}
-    texts = found.works["text"].tolist()
-    for group, query in zip(groups, np.flatnonzero(part == "train"), strict=True):
+    texts, train = found.works["text"].tolist(), np.flatnonzero(part == "train")
+    every = study.groups(found, dense, part, negatives=4, reachable=False)
+    assert len(every) == len(train) and not tested & {g.query for g in every}
+    for group, query in zip(every, train, strict=True):
         assert set(group.relevant) == {texts[i] for i in found.relevant[query]}
         assert len(group.others) == 4 and not set(group.others) & set(group.relevant)
+    met = {q for q, p in zip(dense["query"], dense["passage"], strict=True) if p in found.relevant[q]}
+    groups = study.groups(found, dense, part, negatives=4)
+    assert groups == [g for g, query in zip(every, train, strict=True) if query in met] and 0 < len(groups) < len(every)
 
 
 def test_rankings_have_the_candidates_they_should(sample):

@@ -183,12 +183,22 @@ def similarity() -> None:
 
 
 def demo() -> None:
-    """DAHL's demos and `factlab publish` in a copy of the checkout with an empty cache, then again from the cache."""
+    """DAHL's demos, as in `_demo`."""
+    _demo("dahl", "DAHL whole", 480, 60)
+
+
+def demo_reasons() -> None:
+    """REASONS' demo, as in `_demo`."""
+    _demo("reasons", "REASONS", 240, 40)
+
+
+def _demo(paper: str, name: str, first: float, again: float) -> None:
+    """A paper's demos and `factlab publish` in a copy of the checkout with an empty cache, then again from the cache."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         for part in ("notebooks", "params"):
             shutil.copytree(ROOT / part, copy / part)
-        files = sorted(f"params/dahl/{path.name}" for path in (ROOT / "params" / "dahl").glob("demo*.yaml"))
+        files = sorted(f"params/{paper}/{path.name}" for path in (ROOT / "params" / paper).glob("demo*.yaml"))
         commands = [["factlab.cli", "run", *files], ["factlab.cli", "publish"]]
 
         def work(*more: str) -> float:
@@ -198,16 +208,19 @@ def demo() -> None:
                 subprocess.run([sys.executable, "-m", *command, *extra], check=True, cwd=copy, capture_output=True)
             return time.perf_counter() - began
 
-        say("DAHL whole, first demo", work(), "s", 480)
+        say(f"{name}, first demo", work(), "s", first)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
         print(f"     (largest process: {peak:.2f} GB)")
-        say("DAHL whole from the cache, every step run again", work("--force"), "s", 60)
-        say("DAHL whole with every step done", work(), "s", 60)
+        say(f"{name} from the cache, every step run again", work("--force"), "s", again)
+        say(f"{name} with every step done", work(), "s", again)
 
 
 if __name__ == "__main__":
+    from tests.benchmarks.attribution import scoring_answers
     from tests.benchmarks.baselines import bertscore, selfcheck
     from tests.benchmarks.embedding import embedding, stored
+    from tests.benchmarks.perturb import abstracts, titles
+    from tests.benchmarks.reranker import reranker
 
     own = (
         importing,
@@ -221,7 +234,12 @@ if __name__ == "__main__":
         stored,
         bertscore,
         selfcheck,
+        scoring_answers,
+        titles,
+        abstracts,
+        reranker,
         demo,
+        demo_reasons,
     )
     ALL = {f.__name__: f for f in own}
     chosen = sys.argv[1:] or list(ALL)

@@ -18,10 +18,17 @@ import numpy as np
 from tests.benchmarks.__main__ import ROOT, say
 
 SHARE, SEED = 0.3, 0
-SETTINGS: dict[str, Any] = {"negatives": 4, "epochs": 1, "learning_rate": 2e-4, "queries_per_step": 8}
+SETTINGS: dict[str, Any] = {
+    "reachable": True,
+    "negatives": 4,
+    "epochs": 1,
+    "learning_rate": 2e-4,
+    "queries_per_step": 8,
+}
 WINDOW, CANDIDATES = 160, 40
 TRIED: dict[str, dict[str, Any]] = {
     "rate 2e-4": {},
+    "cited works that the bi-encoder missed, too": {"reachable": False},
     "rate 5e-5": {"learning_rate": 5e-5},
     "9 negatives, 4 sentences a step": {"negatives": 9, "queries_per_step": 4},
 }
@@ -51,7 +58,7 @@ def trained(found, dense, part: np.ndarray, folder: Path, **changes: Any):
     from factlab.studies.reasons import retrieval as study
 
     settings = SETTINGS | changes
-    groups = study.groups(found, dense, part, settings.pop("negatives"), SEED)
+    groups = study.groups(found, dense, part, settings.pop("negatives"), SEED, settings.pop("reachable"))
     model = rerank.load("minilm", window=WINDOW, folder=folder)
     curve = model.fit(groups, seed=SEED, progress=False, **settings)
     quarter = max(1, len(curve) // 4)

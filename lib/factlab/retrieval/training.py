@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LeakError(ValueError):
-    """What a model is tested on was in what it learned from."""
+    """What a model is tested on was in what it learned from, or stands in the prompt. The message names where."""
 
 
 def hard_negatives(

@@ -15,6 +15,7 @@ from factlab import attribution
 from factlab.attribution.forms import words
 from factlab.models import prompts
 from factlab.models.base import ModelError
+from factlab.retrieval import LeakError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,10 +53,6 @@ MODES = {
 }
 METADATA = ("abstract+authors", "abstract")
 ESCALATE = ("pass", "oracle")
-
-
-class LeakError(ValueError):
-    """Prompts of a closed-book mode hold the answers to their own questions. The message names the items."""
 
 
 def holds(prompt: str, gold: str | Sequence[str]) -> bool:

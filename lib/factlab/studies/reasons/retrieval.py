@@ -161,20 +161,35 @@ def first_rankings(
     }
 
 
-def groups(found: Corpus, dense: pd.DataFrame, part: np.ndarray, negatives: int = 4, seed: int = 0) -> list[Group]:
+def groups(
+    found: Corpus,
+    dense: pd.DataFrame,
+    part: np.ndarray,
+    negatives: int = 4,
+    seed: int = 0,
+    reachable: bool = True,
+) -> list[Group]:
     """What the cross-encoder learns from: each training sentence with what it cites and so many hard negatives.
 
-    A relevant work counts whether the bi-encoder found it or not.
+    Parameters
+    ----------
+    dense : the bi-encoder's candidates.
+    negatives : n − 1 of the paper.
+    reachable : True: only what the bi-encoder found is relevant, and a sentence of which it found nothing is left out: a cross-encoder
+        is never shown such a work beside its sentence, and what shares nothing with it teaches noise. False: all that is cited.
     """
     from factlab.models.rerank import Group
 
     own = dense[part[dense["query"]] == "train"]
     others = retrieval.hard_negatives(own, found.relevant, negatives + 1, seed)
     texts, sentences = found.works["text"].tolist(), found.queries["sentence"].tolist()
-    return [
-        Group(sentences[query], tuple(texts[i] for i in sorted(found.relevant[query])), tuple(texts[i] for i in rows))
-        for query, rows in others.groupby("query")["passage"]
-    ]
+    among = own.groupby("query")["passage"].agg(set)
+    made = []
+    for query, rows in others.groupby("query")["passage"]:
+        relevant = sorted(found.relevant[query] & among[query] if reachable else found.relevant[query])
+        if relevant:
+            made.append(Group(sentences[query], tuple(texts[i] for i in relevant), tuple(texts[i] for i in rows)))
+    return made
 
 
 def advanced(
@@ -299,7 +314,10 @@ def sentence(table: pd.DataFrame, compared: pd.DataFrame) -> str:
 
 
 def difference(row: Any) -> str:
-    """A difference with its interval and what may be said of it."""
+    """A difference with its interval, p before and after Holm's correction, and what may be said of it after.
+
+    The interval is of this one comparison: it can leave 0 out where the corrected test, which counts all comparisons, shows nothing.
+    """
     import pandas as pd
 
     if pd.isna(row.difference):
@@ -307,6 +325,10 @@ def difference(row: Any) -> str:
     text = f"{row.difference:+.3f}"
     if not pd.isna(row.low):
         text += f" [{row.low:+.3f}, {row.high:+.3f}]"
+    if not pd.isna(row.p):
+        text += f", p {row.p:.2g}"
+    if not pd.isna(row.p_holm):
+        text += f" (corrected {row.p_holm:.2g})"
     return f"{text}, {row.verdict}"
 
 
