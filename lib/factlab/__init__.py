@@ -14,6 +14,7 @@ _MODULES = frozenset(
         "attribution",
         "cli",
         "comparability",
+        "exam",
         "explanation",
         "figures",
         "models",

@@ -192,6 +192,16 @@ def demo_reasons() -> None:
     _demo("reasons", "REASONS", 240, 40)
 
 
+def demo_lext() -> None:
+    """LExT's demo, as in `_demo`."""
+    _demo("lext", "LExT", 360, 40)
+
+
+def demo_exam() -> None:
+    """MS-Exam-Gen's demo, as in `_demo`."""
+    _demo("ms_exam_gen", "MS-Exam-Gen", 300, 45)
+
+
 def _demo(paper: str, name: str, first: float, again: float) -> None:
     """A paper's demos and `factlab publish` in a copy of the checkout with an empty cache, then again from the cache."""
     with tempfile.TemporaryDirectory() as folder:
@@ -219,6 +229,7 @@ if __name__ == "__main__":
     from tests.benchmarks.attribution import scoring_answers
     from tests.benchmarks.baselines import bertscore, selfcheck
     from tests.benchmarks.embedding import embedding, stored
+    from tests.benchmarks.exam import exam_audit, exam_bootstrap, exam_probe
     from tests.benchmarks.perturb import abstracts, titles
     from tests.benchmarks.reranker import reranker
 
@@ -238,8 +249,13 @@ if __name__ == "__main__":
         titles,
         abstracts,
         reranker,
+        exam_audit,
+        exam_bootstrap,
+        exam_probe,
         demo,
         demo_reasons,
+        demo_lext,
+        demo_exam,
     )
     ALL = {f.__name__: f for f in own}
     chosen = sys.argv[1:] or list(ALL)

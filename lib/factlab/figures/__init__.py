@@ -14,6 +14,8 @@ from factlab.figures.domain_sizes import metric_by_size
 from factlab.figures.domains import metric_by_domain
 from factlab.figures.drawing import BLUE, GREY, INK, MOST, ORANGE, SMALL, VERDICTS
 from factlab.figures.durations import seconds_by_domain
+from factlab.figures.exam_cues import cue_bars, order_shift
+from factlab.figures.exams import miss_distribution, topic_heatmap
 from factlab.figures.heatmaps import similarity_heatmaps
 from factlab.figures.metrics import metrics_by_model
 from factlab.figures.overlaps import overlap_against_trust
@@ -39,12 +41,15 @@ __all__ = [
     "bland_altman",
     "by_group",
     "counts",
+    "cue_bars",
     "describe",
     "loss_curve",
     "metric_by_domain",
     "metric_by_size",
     "metric_rows",
     "metrics_by_model",
+    "miss_distribution",
+    "order_shift",
     "outcomes",
     "outcomes_by_swap",
     "overlap_against_trust",
@@ -65,6 +70,7 @@ __all__ = [
     "show",
     "similarity_heatmaps",
     "svg",
+    "topic_heatmap",
     "units_per_answer",
     "verdict_shares",
 ]

@@ -1,8 +1,8 @@
 """Where the vectors of passages lie and are searched: `open_store("numpy", folder)` (MS-Exam-Gen, section III.A).
 
 Two kinds behind one function. `numpy`, the default, keeps a matrix in a file and compares every passage: exact, and quick up to some
-hundred thousand passages. `chroma` is the database that the paper used, with an approximate index; it is an extra (`factlab[chroma]`)
-and sends no telemetry. Ids and vectors go in, rankings as of `dense_search` come out; no model is involved.
+hundred thousand passages. `chroma` is the database that the paper used, with an approximate index; it is installed apart (`pip install chromadb`),
+since it brings forty packages, and sends no telemetry. Ids and vectors go in, rankings as of `dense_search` come out; no model is involved.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class ChromaStore:
             import chromadb
         except ImportError:
             raise StoreError(
-                "the store 'chroma' needs the package chromadb: pip install 'factlab[chroma]', or take the store 'numpy', "
+                "the store 'chroma' needs the package chromadb: pip install chromadb (1.5.9 was tried), or take the store 'numpy', "
                 "which needs nothing and is exact"
             ) from None
         settings = chromadb.config.Settings(anonymized_telemetry=False, is_persistent=folder is not None)

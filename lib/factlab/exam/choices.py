@@ -1,0 +1,119 @@
+"""Which option a reply chooses: a letter, or the words of an option, or none of them.
+
+MS-Exam-Gen, section IV: models are asked for a letter from A to D alone, and what cannot be read is recorded as a parse
+failure instead of being scored. Nothing is guessed here: two letters are no choice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from factlab.replies import Parsed, bare, label, plain, strip_reasoning
+from factlab.text import fold
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+# Letters of other alphabets that look the same, and the blood-type emoji: read only where they are the whole answer.
+_LOOKS_LIKE = str.maketrans("АВСЕ" + "ΑΒΕ" + "🅰🅱", "ABCE" + "ABE" + "AB")
+# "Option B says that …" weighs an option, it does not choose it.
+_WEIGHED = re.compile(
+    r"\b(?:option|choice|answer) ([A-Z])\b(?= (?:says|states|describes|refers|mentions|suggests|claims|lists|involves"
+    r"|talks|reads|sounds|looks|has|does|can|could|may|might|would not|wouldn't)\b)",
+    re.IGNORECASE,
+)
+# What follows a correction counts instead of what stands before it.
+_REVISED = re.compile(
+    r"\b(?:wait|correction|on second thoughts?|scratch that|no, actually|let me (?:rethink|reconsider|correct"
+    r"|re-?evaluate)|i (?:was|am) (?:wrong|mistaken))\b[^\w\"'(*]*(?:actually,? |no,? )*",
+    re.IGNORECASE,
+)
+_LETTER_AND_TEXT = re.compile(r"^[\"'(\[]*([A-Za-z])[\"')\]]*(?:[.):,]| ?[-–—])[\"')\]]*\s+(\S.*)$", re.DOTALL)
+
+
+def parse_choice(
+    reply: str | None, options: int | Sequence[str] = 4, *, prompt: str | None = None, cut: bool = False
+) -> Parsed:
+    """Which option a reply chooses.
+
+    Parameters
+    ----------
+    reply : str or None
+        The reply as the model gave it. None stands for a failed call.
+    options : int, or sequence of str
+        How many options were offered, 2 to 26; or their texts in the order shown, which lets a reply name an option by its words.
+    prompt : str, optional
+        What was asked, so that an echo of it is not read as an answer.
+    cut : bool
+        Whether the reply stopped at its token limit: without an answer it is `truncated` then, not `unparsable`.
+
+    Returns
+    -------
+    Parsed
+        value: a capital letter, or None with status `refused` (also `I don't know`), `truncated` (reasoning that never
+        ends), `unparsable` (several letters, a letter that was not offered, `None of the above`, a letter beside the
+        text of another option) or `error` (no reply).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 or more than 26 options.
+
+    Notes
+    -----
+    In this order: the whole reply is the text of one option (`Hepatitis B` is no B); a letter, as `replies.label` reads
+    labels (mark-up, LaTeX, code fences, JSON, announcements, corrections, negations); the text of one option, read by
+    the same rules.
+    """
+    texts = None if isinstance(options, int) else [str(option) for option in options]
+    count = options if texts is None else len(texts)
+    if not 2 <= count <= len(_LETTERS):
+        raise ValueError(f"options: expected 2 to {len(_LETTERS)}, got {count}")
+    answer = strip_reasoning(reply)
+    if answer.status != "scored":
+        return Parsed(None, answer.status)
+    letters = _LETTERS[:count]
+    said = bare(answer.value)
+    named = _by_text(texts or [], letters)
+    if fold(said) in named:
+        return Parsed(named[fold(said)], "scored")
+    if len(alike := said.translate(_LOOKS_LIKE)) == 1 and alike in letters:
+        return Parsed(alike, "scored")
+    if _letter_of_another(answer.value, named):
+        return Parsed(None, "unparsable")
+
+    text = _WEIGHED.sub("that one", answer.value)
+    for parts in (letters, list(named)):
+        read = _read(text, parts, prompt) if parts else Parsed(None, "unparsable")
+        if read.status == "scored":
+            return Parsed(read.value if parts is letters else named[read.value], "scored")
+        if read.status == "refused":
+            return read
+    return Parsed(None, "truncated" if cut else "unparsable")
+
+
+def _read(text: str, parts: Sequence[str], prompt: str | None) -> Parsed:
+    for revised in list(_REVISED.finditer(text))[:-4:-1]:
+        read = label(text[revised.end() :], list(parts), prompt=prompt)
+        if read.status == "scored":
+            return read
+    return label(text, list(parts), prompt=prompt)
+
+
+def _by_text(texts: Sequence[str], letters: str) -> dict[str, str]:
+    """The letter of each option by its text; texts that several options share, or that are letters themselves, name none."""
+    folded = [fold(bare(text)) for text in texts]
+    taken = {fold(letter) for letter in letters}
+    return {
+        text: letter
+        for text, letter in zip(folded, letters, strict=False)
+        if text and folded.count(text) == 1 and text not in taken
+    }
+
+
+def _letter_of_another(answer: str, named: dict[str, str]) -> bool:
+    """Whether a reply is a letter with the whole text of another option: the two contradict each other."""
+    found = _LETTER_AND_TEXT.match(" ".join(plain(answer).split()))
+    if not found:
+        return False
+    meant = named.get(fold(bare(found[2])))
+    return meant is not None and meant != found[1].upper()

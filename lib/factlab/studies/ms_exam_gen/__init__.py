@@ -1,0 +1,1 @@
+"""MS-Exam-Gen as the notebooks run it: corpus, topics, items, audit, panel, difficulty, option order, review, printed numbers."""
