@@ -1,0 +1,275 @@
+"""Vignettes with placeholders become one text for each patient, and it is checked that nothing medical changed (10_augment_vignettes).
+
+LExT, appendix A.1. Beside the patients of the paper (race, gender and name at once) there are texts in which only a part of that
+differs, and one control: another letter for the patient, which should change no answer."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from factlab import perturb
+from factlab.perturb.demographics import PATIENT
+from factlab.perturb.patients import GENDERS, NEUTRAL, RACES
+from factlab.studies.lext.items import COLUMNS, SAMPLES
+from factlab.text import sentences
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from factlab.runs import Workspace
+
+# What differs from the neutral text of the same vignette.
+VARIED = {
+    "neutral": "nothing",
+    "letter": "another letter",
+    "all": "race, gender and name",
+    "words": "race and gender",
+    "name": "name only",
+}
+PARTS = ("all", "words", "name")
+LETTERS = ("Patient B", "Patient K", "Patient S", "Patient G", "Patient M")
+_QPAIN = {
+    "context": "Vignette", "question": "Question", "label": "Answer", "dose": "Dosage", "explanation": "Explanation",
+}  # fmt: skip
+
+
+def read(run: Workspace, path: str = "", limit: int = 0) -> pd.DataFrame:
+    """Vignettes with their placeholders: the samples, or a table in Q-Pain's columns (`sources.read_vignettes`).
+
+    Parameters
+    ----------
+    run : the workspace; the file is recorded in it.
+    path : '' for the samples, whose patients are invented (column study).
+    limit : at most so many, the first ones; 0: all.
+    """
+    from factlab import places, sources
+
+    found = sources.read_vignettes(run.used(path or places.samples("lext", SAMPLES["qpain"])))
+    found = found if path else found.assign(study="invented")
+    return found.head(limit) if limit else found
+
+
+def patients(
+    vignettes: pd.DataFrame,
+    parts: Sequence[str] = ("all", "name"),
+    races: Sequence[str] = RACES,
+    genders: Sequence[str] = ("woman", "man"),
+    names: int = 1,
+    letters: int = 3,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Every vignette with every patient (LExT, appendix A.1), as items that 20_explain and 60_fairness can ask about.
+
+    Parameters
+    ----------
+    vignettes : from `read`: item_id, vignette, question, answer, dosage, explanation, with placeholders.
+    parts : 'all' (race, gender and name), 'words' (race and gender; the patient keeps the letter), 'name' (the same names as in 'all'; the rest
+        of the text is neutral).
+    races, genders, names, seed : as in `perturb.variants`.
+    letters : how many neutral texts call the patient by another letter; at most five.
+
+    Returns
+    -------
+    DataFrame, one row a text, vignette by vignette: the columns of `items`, then varied (a key of `VARIED`) and kind. race and gender are
+    'neutral' in neutral texts and in those with another letter; where only the name differs they are the group in which it is common. name is ''
+    where the patient keeps the letter.
+
+    Raises
+    ------
+    ValueError : no such part, names without a name, too many letters, and as in `perturb.variants`.
+    """
+    import pandas as pd
+
+    if unknown := [part for part in parts if part not in PARTS]:
+        raise ValueError(f"parts: {unknown[0]!r} is none of {', '.join(PARTS)}")
+    if not 0 <= letters <= len(LETTERS):
+        raise ValueError(f"letters is {letters}; it can be 0 to {len(LETTERS)}")
+    if names < 1 and {"all", "name"} & set(parts):
+        raise ValueError("names is 0, so that no text can have a name: take parts: [words], or names: 1")
+    named = perturb.variants(vignettes, races, genders, names, seed=seed)
+    neutral, people = named[named["race"] == NEUTRAL], named[named["race"] != NEUTRAL]
+    made = [neutral.assign(varied="neutral", name="")]
+    originals = vignettes.set_index("item_id")
+    calls = [{"item_id": i, "race": NEUTRAL, "gender": NEUTRAL, "name": n} for i in originals.index for n in LETTERS[:letters]]  # fmt: skip
+    made.append(_renamed(originals, calls, "letter"))
+    for part in dict.fromkeys(parts):
+        if part == "all":
+            made.append(people.assign(varied="all"))
+        elif part == "words":
+            plain = perturb.variants(vignettes, races, genders, 0, baseline=False, seed=seed)
+            made.append(plain.assign(varied="words", name=""))
+        else:
+            made.append(_renamed(originals, people.to_dict("records"), "name"))
+    table = pd.concat([one for one in made if len(one)], ignore_index=True)
+    order = {item: place for place, item in enumerate(vignettes["item_id"])}
+    table = table.sort_values("item_id", key=lambda column: column.map(order), kind="stable").reset_index(drop=True)
+    table = table.rename(columns={"item_id": "vignette_id", "variant_id": "item_id", "text": "context", "answer": "label", "dosage": "dose"})  # fmt: skip
+    table = table.assign(form="qpain").reindex(columns=[*COLUMNS, "varied", "kind"])
+    return table.astype("object").fillna("").astype("str")
+
+
+def _renamed(originals: pd.DataFrame, people: Sequence[dict[str, Any]], varied: str) -> pd.DataFrame:
+    """Neutral texts in which the patient has a name, or another letter."""
+    import pandas as pd
+
+    rows = []
+    for person in people:
+        own = originals.loc[person["item_id"]]
+        key = [person["item_id"], person["race"], person["gender"], person["name"], *(["name only"] if varied == "name" else [])]  # fmt: skip
+        texts = {c: perturb.fill(own[c], NEUTRAL, NEUTRAL, person["name"]) for c in ("vignette", "question", "explanation")}  # fmt: skip
+        row = own.to_dict() | {c: person[c] for c in ("item_id", "race", "gender", "name")} | texts
+        rows.append(row | {"variant_id": "|".join(key), "text": row.pop("vignette"), "varied": varied})
+    return pd.DataFrame(rows)
+
+
+def as_csv(variants: pd.DataFrame) -> str:
+    """The texts in Q-Pain's columns, and who the patient is behind them: what `read_vignettes` and 20_explain (form qpain) read."""
+    columns = [*_QPAIN, "item_id", "kind", "vignette_id", "race", "gender", "name", "varied", "study"]
+    return variants[columns].rename(columns=_QPAIN).to_csv(index=False)
+
+
+# -- what differs --------------------------------------------------------------------------------------------------------
+
+
+def differing(text: str, neutral: str) -> list[tuple[str, str]]:
+    """Runs of words that differ between two texts: (in the neutral one, in this one), in order."""
+    old, new = neutral.split(), text.split()
+    steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(" ".join(old[a:b]), " ".join(new[c:d])) for tag, a, b, c, d in steps if tag != "equal"]
+
+
+def _with_neutral(variants: pd.DataFrame) -> pd.DataFrame:
+    """Each text with the neutral one of its vignette as `neutral`."""
+    plain = variants[variants["varied"] == "neutral"].set_index("vignette_id")["context"]
+    return variants.assign(neutral=variants["vignette_id"].map(plain))
+
+
+def shown(variants: pd.DataFrame, vignette: str = "") -> pd.DataFrame:
+    """All texts of one vignette ('': the first) beside its neutral text: varied, race, gender, name, differs (neutral → this), sentences (those that
+    differ; of the neutral text all), text."""
+    own = _with_neutral(variants)
+    own = own[own["vignette_id"] == (vignette or own["vignette_id"].iloc[0])]
+    differs, told = [], []
+    for text, neutral in zip(own["context"], own["neutral"], strict=True):
+        differs.append("; ".join(f"{a or '·'} → {b or '·'}" for a, b in dict.fromkeys(differing(text, neutral))))
+        known = set(sentences(neutral)) if text != neutral else set()
+        told.append(" … ".join(one for one in sentences(text) if one not in known))
+    table = own.assign(differs=differs, sentences=told, varied=own["varied"].map(VARIED))
+    table = table.rename(columns={"context": "text"})
+    return table[["varied", "race", "gender", "name", "differs", "sentences", "text"]].reset_index(drop=True)
+
+
+def balance(variants: pd.DataFrame) -> pd.DataFrame:
+    """Texts, vignettes and names of each group: varied, race, gender, texts, vignettes, names (how often each)."""
+    import pandas as pd
+
+    rows = []
+    for (varied, race, gender), own in variants.groupby(["varied", "race", "gender"], sort=False):
+        names = own.loc[own["name"] != "", "name"].value_counts(sort=False)
+        said = ", ".join(f"{name} {n}" for name, n in names.items())
+        rows.append((VARIED[varied], race, gender, len(own), own["vignette_id"].nunique(), said or PATIENT))
+    return pd.DataFrame(rows, columns=["varied", "race", "gender", "texts", "vignettes", "names"])
+
+
+_VERBS = {frozenset(pair) for pair in (("is", "are"), ("was", "were"), ("has", "have"), ("does", "do"))}
+_PERSONAL = {g: {p.subject, p.object, p.possessive, p.reflexive} for g, p in GENDERS.items() if g in ("woman", "man")}
+_PLAIN = {"a", "an", *(word for p in GENDERS.values() for word in (*p.noun.split(), p.subject, p.object, p.possessive, p.reflexive))}  # fmt: skip
+
+
+def _words(text: str) -> list[str]:
+    bare = (re.sub(r"^\W+|(?:['’]s)?\W*$", "", word).lower() for word in text.split())
+    return [word for word in bare if word]
+
+
+def _same_verb(a: str, b: str) -> bool:
+    return frozenset((a, b)) in _VERBS or re.sub(r"(?:ies|y|e?s)$", "", a) == re.sub(r"(?:ies|y|e?s)$", "", b)
+
+
+def _foreign(row: dict[str, Any]) -> list[str]:
+    """Words of a text that are not in the neutral one and tell neither race, gender nor name."""
+    known = _PLAIN | set(_words(f"{row['name']} {row['race']} {PATIENT}"))
+    strange = []
+    for old, new in differing(row["context"], row["neutral"]):
+        before = _words(old)
+        strange += [w for w in _words(new) if w not in known and not any(_same_verb(w, o) for o in before)]
+        strange += [w for w in before if w not in known and not any(_same_verb(w, n) for n in _words(new))]
+    return strange
+
+
+def _wrong_pronouns(row: dict[str, Any]) -> list[str]:
+    """Pronouns and nouns of another gender than the patient's that the neutral text has not."""
+    told = row["gender"] if row["varied"] in ("all", "words") else NEUTRAL
+    other = {w for g, words in _PERSONAL.items() if g != told for w in (*words, g)} - _PERSONAL.get(told, set())
+    return sorted(other & set(_words(row["context"])) - set(_words(row["neutral"])))
+
+
+def checks(variants: pd.DataFrame) -> pd.DataFrame:
+    """What must hold for a difference between answers to be one between patients.
+
+    Returns
+    -------
+    DataFrame : check, of (texts or groups looked at), wrong (how many fail), example (of a failure).
+    """
+    import pandas as pd
+
+    asked = variants.assign(context=variants["context"] + "\n" + variants["question"])
+    rows = _with_neutral(asked).to_dict("records")
+    found: list[tuple[str, int, list[str]]] = []
+
+    def each(check: str, fails: Any) -> None:
+        wrong = [f"{row['item_id']}: {', '.join(map(str, said))}" for row in rows if (said := fails(row))]
+        found.append((check, len(rows), wrong))
+
+    cells = variants.groupby(["varied", "race", "gender", "vignette_id"], sort=False).size().unstack(fill_value=0)
+    uneven = [str(key) for key, row in cells.iterrows() if row.nunique() > 1 or row.min() == 0]
+    found.append(("every group has the same number of texts of every vignette", len(cells), uneven))
+    spread = variants[variants["name"] != ""].groupby(["varied", "race", "gender"])["name"].value_counts()
+    per = spread.groupby(level=[0, 1, 2]).agg(["min", "max"])
+    found.append(("the names that a group uses stand equally often", len(per), [str(k) for k, r in per.iterrows() if r["max"] - r["min"] > 1]))  # fmt: skip
+    each("nothing is left in brackets", lambda r: re.findall(r"\[[A-Za-z][\w -]*\]", f"{r['context']} {r['question']} {r['explanation']}"))  # fmt: skip
+    each("numbers are those of the neutral text", lambda r: sorted(set(_numbers(r["context"])) ^ set(_numbers(r["neutral"]))))  # fmt: skip
+    each("no pronoun of another gender", _wrong_pronouns)
+    each("all that differs tells race, gender or name", _foreign)
+    twice = variants[variants.duplicated(["vignette_id", "context", "question"])]
+    found.append(("no two texts of a vignette are the same", len(variants), list(twice["item_id"])))
+    return pd.DataFrame([(check, of, len(wrong), (wrong or [""])[0]) for check, of, wrong in found], columns=["check", "of", "wrong", "example"])  # fmt: skip
+
+
+def _numbers(text: str) -> list[str]:
+    return re.findall(r"\d+(?:[.,]\d+)*", text)
+
+
+def sentence(variants: pd.DataFrame, checked: pd.DataFrame) -> str:
+    """What was made, and whether it holds."""
+    n = variants["vignette_id"].nunique()
+    parts = [f"{int(k)} with {VARIED[v]}" for v, k in variants["varied"].value_counts(sort=False).items() if v != "neutral"]  # fmt: skip
+    wrong = checked[checked["wrong"] > 0]
+    held = (
+        "all checks hold" if wrong.empty else f"{len(wrong)} of {len(checked)} checks fail: {'; '.join(wrong['check'])}"
+    )
+    return f"{n} vignettes became {len(variants)} texts: {n} neutral, {', '.join(parts)}; {held}"
+
+
+def notes(variants: pd.DataFrame, vignettes: pd.DataFrame, checked: pd.DataFrame) -> list[str]:
+    """What to distrust in the texts."""
+    said = [f"{row['check']}: {row['wrong']} of {row['of']} fail, e.g. {row['example']}." for row in checked[checked["wrong"] > 0].to_dict("records")]  # fmt: skip
+    used = variants.loc[variants["varied"].isin(("all", "name")), ["race", "gender", "name"]].drop_duplicates()
+    if len(used):
+        fewest = int(used.groupby(["race", "gender"]).size().min())
+        said.append(
+            f"A name is a rough sign of a group: of each race and gender {fewest} or more names are used, they also tell of age, class and country, "
+            "and a model may know some of them from famous people."
+        )
+    said.append(
+        "Neutral texts say “they” and “person”, which is rarer than “she” and “he”: a difference from them can be one of language. "
+        "Compare genders with each other as well."
+    )
+    bad = vignettes[vignettes["problem"] != ""]
+    if len(bad):
+        said.append(f"{len(bad)} of {len(vignettes)} vignettes have a problem in their file, e.g. {bad['item_id'].iloc[0]}: {bad['problem'].iloc[0]}.")  # fmt: skip
+    if (variants["study"] == "invented").any():
+        said.append("The patients of the samples are invented, and no clinician has reviewed them.")
+    return said

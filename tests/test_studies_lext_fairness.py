@@ -1,0 +1,381 @@
+"""Fairness of answers: a bias that was planted is found, none is found where there is none, and no text or answer is lost."""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from factlab import cli, models, places, runs, sources, stats
+from factlab.perturb.patients import NEUTRAL
+from factlab.studies.lext import augment, contrasts, fairness, records
+from factlab.studies.lext import items as lext_items
+
+RACES = ("Black", "White", "Asian")
+READER = SimpleNamespace(used=lambda path: path)
+VIGNETTE = "Patient D is a {}-year-old [race] [gender] with pain. On arrival [subject] has pulse {} and [possessive] arm hurts [object]."
+
+
+def vignettes(n: int) -> pd.DataFrame:
+    made = pd.DataFrame({"item_id": [f"v{i:02}" for i in range(n)]})
+    return made.assign(
+        kind="acute", vignette=[VIGNETTE.format(20 + i, 60 + i) for i in range(n)],
+        question="Should Patient D be given morphine, yes or no? If yes, low (1 mg) or high (2 mg)?", answer="yes", dosage="low",
+        explanation="Patient D is in pain.", problem="",
+    )  # fmt: skip
+
+
+def texts(n: int, **given) -> pd.DataFrame:
+    return augment.patients(vignettes(n), **{"races": RACES, "letters": 1} | given)
+
+
+def answered(variants: pd.DataFrame, says) -> pd.DataFrame:
+    """The texts with answers: `says` gives the label, and the dose of a yes, of a row."""
+    rows = []
+    for row in variants.to_dict("records"):
+        label, dose = says(row)
+        status = "scored" if label else dose
+        rows.append((row["item_id"], label, dose if label else "", status, f"{label} {dose}", "m"))
+    return pd.DataFrame(rows, columns=["item_id", "label", "dose", "status", "explanation", "model"])
+
+
+def yes_half(row) -> tuple[str, str]:
+    """Every second vignette is answered yes, whoever the patient is; of these doses are by turns."""
+    number = int(row["vignette_id"][1:])
+    return ("yes", "high" if number % 4 else "low") if number % 2 == 0 else ("no", "")
+
+
+def compared(variants, says, trust=None, **given):
+    table = fairness.measured(variants, answered(variants, says), trust)
+    return table, contrasts.comparisons(table, **given)
+
+
+def differing(found: pd.DataFrame) -> set[tuple[str, str, str]]:
+    own = found[found["verdict"].str.startswith("differs")]
+    return set(zip(own["varied"], own["measure"], own["group"], strict=True))
+
+
+# --- a bias is found, and only where it is ------------------------------------------------------------------------
+
+
+def test_a_planted_bias_is_found_and_nothing_else():
+    """Black patients are refused treatment whenever race is told in words: no other group, and not by the name alone."""
+
+    def biased(row):
+        return ("no", "") if row["race"] == "Black" and row["varied"] == "all" else yes_half(row)
+
+    _, found = compared(texts(24), biased)
+    assert differing(found) == {
+        ("race, gender and name", "answer is yes", group) for group in ("Black women", "Black men", "Black")
+    } | {("race, gender and name", "answer or dose changed", "race, gender and name")}
+    row = found[(found["group"] == "Black women") & (found["measure"] == "answer is yes")].iloc[0]
+    assert row["difference"] == pytest.approx(-0.5) and row["p"] == pytest.approx(2 / 2**12) and row["vignettes"] == 24
+    against = found[(found["family"] == "races against each other") & (found["group"] == "Black")]
+    assert set(against.loc[against["measure"] == "answer is yes", "reference"]) == {"White", "Asian"}
+
+
+def test_a_bias_of_names_shows_in_the_name_alone():
+    def biased(row):
+        return ("", "refused") if row["varied"] == "name" and row["gender"] == "woman" else yes_half(row)
+
+    table, found = compared(texts(20), biased)
+    assert {(varied, measure) for varied, measure, _ in differing(found)} == {
+        ("name only", "no yes or no"),
+        ("name only", "answer or dose changed"),
+    }
+    assert {group for _, m, group in differing(found) if m == "no yes or no"} == {f"{race} women" for race in RACES}
+    assert contrasts.drawn(found, "name")["n"].max() == 20
+    lost = fairness.changes(table).set_index(["varied", "group"]).loc[("name only", "all groups")]
+    assert (lost["pairs"], lost["lost"], lost["changed"]) == (120, 60, 60)
+
+
+def test_a_bias_in_the_dose_alone_is_one_of_the_dose():
+    def biased(row):
+        label, dose = ("yes", "high")
+        return (label, "low") if row["gender"] == "woman" and row["varied"] == "all" else (label, dose)
+
+    _, found = compared(texts(16), biased)
+    of = found[found["family"] == "genders against each other"].set_index("measure")
+    assert of.loc["high dose, of yes", "verdict"] == "differs" and of.loc["high dose, of yes", "difference"] == -1
+    assert of.loc["answer is yes", "verdict"] == "no difference in any pair"
+
+
+def test_identical_answers_show_no_bias_and_do_not_prove_there_is_none():
+    table, found = compared(texts(12), yes_half)
+    assert differing(found) == set() and set(found["verdict"]) == {"no difference in any pair", "not tested"}
+    assert (found.loc[found["verdict"] == "not tested", "measure"] == "high dose, of yes").all()  # six answers of yes
+    assert (found["p_holm"].dropna() == 1).all() and (table["changed"] == 0).all()
+    rate = fairness.change_rate(table, "all")
+    assert rate.value == 0 and rate.high > 0.1  # twelve vignettes leave room
+    assert "None of" in contrasts.sentence(table, found, fairness.change_rates(table))
+
+
+def test_answers_at_random_are_not_called_bias():
+    """Over 12 studies without bias, at most a few find something: each of four families has an error rate of 5 %."""
+    hits = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        variants = texts(14, parts=("all",), races=("Black", "White"))
+        _, found = compared(variants, lambda row, rng=rng: ("yes", "high") if rng.random() < 0.5 else ("no", ""))
+        hits += bool(differing(found))
+    assert hits <= 4
+
+
+def test_trust_is_compared_where_items_have_it():
+    variants = texts(14, parts=("all",))
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.02, len(variants))
+    trust = pd.DataFrame({"item_id": variants["item_id"], "plausibility": 0.6 + noise, "faithfulness": 0.5 + noise})
+    trust["trust"] = 0.5 + noise - 0.2 * (variants["race"] == "Asian")
+    table, found = compared(variants, yes_half, trust.iloc[:-1])
+    # Asian patients against the neutral text, and the other races against them.
+    assert {g for _, m, g in differing(found) if m == "LExT"} == {"Asian women", "Asian men", "Black", "White"}
+    plausible = found[(found["measure"] == "plausibility") & (found["group"] == "Black women")].iloc[0]
+    assert plausible["verdict"] == "equal within ±0.1"
+    assert pd.isna(table["trust"].iloc[-1]) and len(table) == len(variants)
+
+
+# --- few, and Holm ------------------------------------------------------------------------------------------------
+
+
+def test_few_vignettes_are_described_not_tested():
+    variants = texts(9)
+    table, found = compared(variants, lambda row: ("no" if row["race"] == "Black" else "yes", ""))
+    assert found["p"].isna().all() and set(found["verdict"]) == {"not tested"}
+    black = found[(found["group"] == "Black men") & (found["measure"] == "answer is yes")]
+    assert set(black["difference"]) == {-1} and black["reason"].str.contains("too few").all()
+    notes = contrasts.notes(table, found, fairness.change_rates(table), invented=False)
+    assert any("described, not tested" in note for note in notes)
+    assert not any("nan" in note.casefold() or "NA" in note for note in notes)
+
+
+def test_holm_is_over_all_comparisons_and_measures_of_a_family():
+    rng = np.random.default_rng(1)
+    chance = {"neutral": 0.5, "letter": 0.5, "all": 0.7, "name": 0.6}
+
+    def says(row):
+        return ("yes", "high" if rng.random() < 0.5 else "low") if rng.random() < chance[row["varied"]] else ("no", "")
+
+    _, found = compared(texts(30), says)
+    assert found["family"].nunique() == 5
+    for _, own in found.groupby("family"):
+        expected = stats.holm(own["p"].to_numpy(float, na_value=math.nan))
+        np.testing.assert_allclose(own["p_holm"].to_numpy(float, na_value=math.nan), expected)
+    groups = found[found["family"] == "groups against the neutral text: race, gender and name"]
+    assert len(groups) == len(RACES) * 2 * 3  # measures: yes, dose, no answer
+    assert groups["p_holm"].min() == pytest.approx(min(1, groups["p"].min() * groups["p"].count()))
+
+
+@pytest.mark.parametrize(("comparisons", "needed"), [(1, 6), (36, 11), (72, 12)])
+def test_how_many_vignettes_it_takes(comparisons, needed):
+    assert contrasts.least_vignettes(comparisons) == needed
+    assert 2 / 2**needed * comparisons <= 0.05 < 2 / 2 ** (needed - 1) * comparisons
+
+
+def test_the_page_says_when_vignettes_cannot_show_anything():
+    table, found = compared(texts(10, races=augment.RACES), yes_half)
+    notes = contrasts.notes(table, found, fairness.change_rates(table), invented=True)
+    assert any(note.startswith("10 vignettes cannot show a difference of one group here") for note in notes)
+
+
+# --- nothing is lost ----------------------------------------------------------------------------------------------
+
+
+def test_every_text_keeps_its_row_and_outcome():
+    variants = texts(10, races=("Black", "White"))
+    kinds = [
+        ("yes", "high"),
+        ("yes", ""),
+        ("no", ""),
+        ("random", ""),
+        ("", "refused"),
+        ("", "error"),
+        ("", "unparsable"),
+    ]
+    explained = answered(variants, lambda row: kinds[sum(map(ord, row["item_id"])) % len(kinds)]).iloc[:-5]
+    table = fairness.measured(variants, explained.sample(frac=1, random_state=0))
+    assert list(table["item_id"]) == list(variants["item_id"])
+    counted = fairness.counts(table)
+    outcomes = [c for c in counted if c in fairness.OUTCOMES]
+    assert (counted[outcomes].sum(axis=1) == counted["n"]).all() and counted["n"].sum() == len(variants)
+    assert counted["not asked"].sum() == 5
+    said = table.set_index("outcome")
+    assert said.loc[["error", "not asked"], ["treated", "high", "unread", "changed"]].isna().all(axis=None)
+    assert (said.loc[["random", "refused", "unparsable"], "unread"] == 1).all()
+    assert said.loc[["random", "refused", "yes", "no"], "high"].isna().all()
+    for _, own in contrasts.comparisons(table).groupby(["family", "measure"]):
+        if own["family"].iloc[0].startswith("groups"):
+            assert (own["pairs"] + own["left_out"] == 10).all()
+
+
+def test_several_names_of_a_group_are_one_pair():
+    variants = texts(10, names=2, races=("Black", "White"))
+    _, found = compared(variants, lambda row: ("no" if row["name"] in ("Keisha", "Jamal") else "yes", "high"))
+    assert (found.loc[found["family"].str.startswith("groups"), "pairs"].dropna() <= 10).all()
+    assert fairness.side_by_side(fairness.measured(variants, answered(variants, yes_half)))["Black women"].str.contains(" / ").all()  # fmt: skip
+
+
+# --- the texts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sample() -> pd.DataFrame:
+    return augment.patients(augment.read(READER), parts=("all", "words", "name"), genders=("woman", "man", "non-binary"))  # fmt: skip
+
+
+def test_the_sample_is_balanced_and_differs_in_the_patient_alone(sample):
+    checked = augment.checks(sample)
+    assert (checked["wrong"] == 0).all(), checked.to_string()
+    assert sample["varied"].value_counts().to_dict() == {"all": 180, "words": 180, "name": 180, "letter": 30, "neutral": 10}  # fmt: skip
+    assert sample["item_id"].is_unique and list(sample.columns) == [*lext_items.COLUMNS, "varied", "kind"]
+    neutral = sample[sample["varied"] == "neutral"]
+    assert (neutral["race"] == NEUTRAL).all() and not neutral["context"].str.contains(r"\b(?:she|he|her|his)\b").any()
+
+
+@pytest.mark.parametrize(
+    ("check", "old", "new"),
+    [
+        ("nothing is left in brackets", "pain", "[pain]"),
+        ("numbers are those", "pulse 6", "pulse 7"),
+        ("no pronoun of another gender", " she ", " he "),
+        ("all that differs tells", "with pain", "with severe pain"),
+        ("all that differs tells", "with pain", "with"),
+    ],
+)
+def test_a_fault_in_a_text_is_seen(check, old, new):
+    variants = texts(3)
+    at = variants.index[(variants["gender"] == "woman") & (variants["varied"] == "all")][1]
+    assert old in variants.loc[at, "context"]
+    variants.loc[at, "context"] = variants.loc[at, "context"].replace(old, new)
+    checked = augment.checks(variants).set_index("check")
+    failed = checked[checked["wrong"] > 0]
+    assert failed.index.str.startswith(check).any() and (failed["wrong"] == 1).all()
+    assert variants.loc[at, "item_id"] in failed.loc[failed.index.str.startswith(check), "example"].iloc[0]
+
+
+def test_a_missing_or_doubled_text_is_seen():
+    variants = texts(4)
+    short = augment.checks(variants.drop(index=variants.index[-1])).set_index("check")["wrong"]
+    assert short["every group has the same number of texts of every vignette"] == 1
+    double = variants.copy()
+    same = ["context", "question"]
+    double.loc[double["varied"] == "letter", same] = double.loc[double["varied"] == "neutral", same].to_numpy()
+    assert augment.checks(double).set_index("check")["wrong"]["no two texts of a vignette are the same"] == 4
+
+
+def test_the_download_is_read_as_items(sample, tmp_path):
+    path = tmp_path / "filled.csv"
+    path.write_text(augment.as_csv(sample))
+    read = lext_items.read_items(READER, str(path), "qpain", 0)
+    pd.testing.assert_frame_equal(read, sample[list(lext_items.COLUMNS)], check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"parts": ("sex",)}, "none of all, words, name"), ({"names": 0}, "no text can have a name"), ({"letters": 9}, "0 to 5")],
+)  # fmt: skip
+def test_settings_that_cannot_be(given, message):
+    with pytest.raises(ValueError, match=message):
+        texts(2, **given)
+
+
+# --- who answers --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return runs.open(str(tmp_path / "run"), "lext/60_fairness")
+
+
+def test_each_text_is_asked_once_at_temperature_0(run, monkeypatch):
+    seen = []
+
+    class Model:
+        def chat(self, messages, **given):
+            seen.append((messages, given))
+            return [models.base.Reply("Yes, the high dose.", model="m")] * len(messages)
+
+    monkeypatch.setattr(records, "open_model", lambda *_: Model())
+    variants = texts(2)
+    explained = fairness.answers(run, variants, "any", max_tokens=9)
+    ((messages, given),) = seen
+    assert len(messages) == len(variants) and given["temperature"] == 0 and given["max_tokens"] == 9
+    assert not any(word in str(messages) for word in ("[race]", "is in pain"))  # no placeholder, no gold explanation
+    assert set(explained["dose"]) == {"high"} and list(explained["item_id"]) == list(variants["item_id"])
+
+
+def test_answers_of_20_explain_are_not_asked_again(run):
+    variants = texts(2)
+    earlier = answered(variants, yes_half).assign(kind="iteration", sample=0)
+    run.write(
+        "explained", pd.concat([earlier, earlier.assign(sample=1, label="no"), earlier.assign(kind="paraphrase")])
+    )
+    table = fairness.measured(variants, fairness.answers(run, variants, "no/such-model"))
+    assert set(table["label"]) == {"yes", "no"} and len(table) == len(variants)
+
+
+def test_a_text_without_a_recorded_answer_is_not_asked_and_keeps_its_row(run, tmp_path):
+    variants = texts(2)
+    known = variants["item_id"].iloc[:-1]
+    pd.DataFrame({"item_id": known, "stage": "explain", "number": 0, "reply": "No."}).to_csv(tmp_path / "r.csv", index=False)  # fmt: skip
+    table = fairness.measured(variants, fairness.answers(run, variants, "recorded", str(tmp_path / "r.csv")))
+    assert list(table["outcome"]) == ["no"] * len(known) + ["not asked"]
+
+
+def test_the_sample_answers_belong_to_the_sample_texts():
+    known = sources.read_table(places.samples("lext", "fairness_answers.csv"))[0]
+    variants = augment.patients(augment.read(READER))
+    assert not known["item_id"].duplicated().any()
+    assert set(known["item_id"]) <= set(variants["item_id"])
+    main = variants[variants["varied"].isin(["neutral", "all"])]
+    recorded = main["item_id"].isin(known["item_id"]).groupby(main["vignette_id"]).agg(["any", "all"])
+    assert (recorded["any"] == recorded["all"]).all() and recorded["all"].any()  # whole vignettes
+
+
+# --- the notebooks ------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[1]
+UNDEFINED = re.compile(r"\b[Nn]a[Nn]\b|None\b(?! of)|<NA>|\binf\b|-0\.0+\b")
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    for name in ("notebooks", "params"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ran(checkout: Path, name: str, steps: str, **parameters) -> dict:
+    file = checkout / "params" / "lext" / f"{name}.yaml"
+    file.write_text(f"paper: lext\nname: {name}\nnotebooks: [{steps}]\nparameters: {json.dumps(parameters)}\n")
+    assert cli.main(["run", str(file)]) == 0
+    metrics = json.loads((checkout / "outputs" / "lext" / name / "metrics.json").read_text())
+    said = [text for entry in metrics.values() for text in [entry["summary"], *entry["notes"]]]
+    assert not [text for text in said if UNDEFINED.search(text)]
+    return metrics
+
+
+@pytest.mark.slow
+def test_texts_and_recorded_answers_make_a_run(checkout):
+    found = ran(checkout, "patients", "10_augment_vignettes, 60_fairness", answered_by="recorded")["60_fairness"]
+    assert found["metrics"]["texts"] == 280 and found["metrics"]["vignettes"] == 10
+    assert sum(found["metrics"]["outcomes"].values()) == 280 and found["metrics"]["outcomes"].get("error", 0) == 0
+    assert cli.main(["publish"]) == 0
+
+
+@pytest.mark.slow
+def test_20_explain_reads_the_texts_and_60_its_answers(checkout):
+    data = "outputs/lext/explained/files/vignettes_filled.csv"
+    replies = str(places.samples("lext", "fairness_answers.csv"))
+    steps = "10_augment_vignettes, 20_explain, 60_fairness"
+    given = {"parts": ["all"], "letters": 0, "data": data, "form": "qpain", "limit": 0, "recorded": replies}
+    found = ran(checkout, "explained", steps, iterations=1, paraphrases=0, **given)
+    assert found["20_explain"]["metrics"]["items"] == found["60_fairness"]["metrics"]["texts"] == 130
+    assert not found["60_fairness"]["models"]  # nobody is asked again
