@@ -97,7 +97,7 @@ def reply(body: dict) -> Answer:
         return Answer(f"Is it so, asked for the {next(NUMBERS)}th time?")
     if "Write one question" in system:
         return Answer("Does aspirin prevent it?")
-    if "whose answers stand" in system:
+    if "only questions" in system:
         return Answer("1. Who is helped by it?\n2. What prevents it in women?")
     if "change explanations" in system:
         return Answer("No. Aspirin prevents nothing.")

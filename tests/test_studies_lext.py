@@ -63,7 +63,7 @@ def answer(system: str, user: str, call) -> str | Reply:
         return ("Is this so?", "Would that be right?", "Could one say so?")[call.sample]
     if "one question" in system:
         return "Does aspirin help women?"
-    if "whose answers stand" in system:
+    if "only questions" in system:
         return "\n".join(f"{i}. What is said in place {i} of it?" for i in range(1, 8))
     if "if the text answers" in system:
         return "Yes." if "place 1" in user or "place 2" in user else "No."

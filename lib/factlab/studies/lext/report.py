@@ -238,9 +238,7 @@ def trust_notes(found: Mapping[str, Scores], items: pd.DataFrame, subjects: Sequ
             f"{lost} of {n} items have no trust score of their own; the data set's score is that of the mean plausibility and the mean faithfulness, each over the items that have it."
         )
     if n < 30:
-        notes.append(
-            f"{n} items show how the method works and compare no models: an interval that wide holds most of Table 6."
-        )
+        notes.append(f"{n} items show how the method works and compare no models.")
     if (items["study"] == "invented").any():
         notes.append("The sample questions, studies and patients are invented, and no clinician has reviewed them.")
     for name in subjects:
