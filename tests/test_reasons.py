@@ -64,6 +64,7 @@ def test_a_server_names_what_it_is_shown(checkout, monkeypatch, capsys):
     spec.write_text(re.sub(r"notebooks: .*", f"notebooks: [{', '.join(STEPS)}]", spec.read_text()))
     with Server(reply=reply) as server:
         arguments = ["run", "params/reasons/demo.yaml", f"-psubject=openai/tiny@{server.url}", "-pper_domain=1"]
+        arguments += ["-pswaps=[title_nearest, abstract_nearest]"]
         assert main(arguments) == 0
         sent = [seen.prompt for seen in server.requests]
         assert main(arguments) == 0
