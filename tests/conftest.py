@@ -1,6 +1,7 @@
 """Shared fixtures: nothing here may reach a network or a model hub."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -20,6 +21,15 @@ def released() -> Path:
     if not folder.is_dir():
         pytest.skip(f"released data not found at {folder}; set FACTLAB_DATA to its folder")
     return folder
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A copy of notebooks and parameters as the working folder."""
+    for name in ("notebooks", "params"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -3,17 +3,17 @@
 import json
 import os
 import re
-import shutil
-from pathlib import Path
+from functools import partial
 
+import headless
 import pandas as pd
 import pytest
+from headless import ROOT, UNDEFINED, sentences
 
 from factlab.cli import main
 
 from server import Answer, Server, last_text  # isort: skip
 
-ROOT = Path(__file__).resolve().parents[1]
 STEPS = (
     "10_generate_replies",
     "20_verify",
@@ -22,29 +22,10 @@ STEPS = (
     "60_reliability",
     "90_published",
 )
-UNDEFINED = re.compile(r"\b[Nn]a[Nn]\b|None|<NA>|\binf\b|-0\.0+\b")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    for name in ("notebooks", "params"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def sentences(metrics: dict) -> list[str]:
-    return [text for entry in metrics.values() for text in [entry["summary"], *entry["notes"]]]
-
-
-def opened(checkout: Path, step: str, **given) -> str:
-    """A notebook as JupyterLab runs it: no run, its own folder as working folder. Returns what it shows."""
-    import papermill
-
-    folder = checkout / "notebooks" / "checkembed"
-    papermill.execute_notebook(folder / f"{step}.ipynb", checkout / "out.ipynb", given, cwd=folder, progress_bar=False)
-    return (checkout / "out.ipynb").read_text()
+opened = partial(headless.opened, "checkembed")
 
 
 def test_the_demo_in_small(checkout, capsys):

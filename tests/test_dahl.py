@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -14,14 +13,6 @@ from server import Answer, Server  # isort: skip
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    for name in ("notebooks", "params"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def answer(asked: str) -> Answer:

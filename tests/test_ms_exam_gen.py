@@ -3,42 +3,24 @@
 import json
 import os
 import re
-import shutil
+from functools import partial
 from pathlib import Path
 
+import headless
 import pandas as pd
 import pytest
+from headless import UNDEFINED, sentences
 
 from factlab import exam
 from factlab.cli import main
 
 from server import Answer, Server, last_text  # isort: skip
 
-ROOT = Path(__file__).resolve().parents[1]
 STEPS = ("50_lock_and_evaluate", "60_difficulty", "70_option_order", "80_review_queues")
-UNDEFINED = re.compile(r"\b[Nn]a[Nn]\b|None|<NA>|\binf\b|-0\.0+\b")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    for name in ("notebooks", "params"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def sentences(metrics: dict) -> list[str]:
-    return [text for entry in metrics.values() for text in [entry["summary"], *entry["notes"]]]
-
-
-def opened(checkout: Path, step: str, **given) -> str:
-    """A notebook as JupyterLab runs it: no run, its own folder as working folder. Returns what it shows."""
-    import papermill
-
-    folder = checkout / "notebooks" / "ms_exam_gen"
-    papermill.execute_notebook(folder / f"{step}.ipynb", checkout / "out.ipynb", given, cwd=folder, progress_bar=False)
-    return (checkout / "out.ipynb").read_text()
+opened = partial(headless.opened, "ms_exam_gen")
 
 
 def own_bank(path: Path) -> list[exam.Item]:

@@ -3,42 +3,23 @@
 import json
 import os
 import re
-import shutil
-from pathlib import Path
+from functools import partial
 
+import headless
 import pandas as pd
 import pytest
+from headless import ROOT, UNDEFINED, sentences
 
 from factlab import sources
 from factlab.cli import main
 
 from server import Answer, Server, last_text  # isort: skip
 
-ROOT = Path(__file__).resolve().parents[1]
 STEPS = ("10_build_dataset", "20_query", "40_adversarial_swaps", "50_domains", "90_published")
-UNDEFINED = re.compile(r"\b[Nn]a[Nn]\b|None|<NA>|\binf\b|-0\.0+\b")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    for name in ("notebooks", "params"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def sentences(metrics: dict) -> list[str]:
-    return [text for entry in metrics.values() for text in [entry["summary"], *entry["notes"]]]
-
-
-def opened(checkout: Path, step: str, **given) -> str:
-    """A notebook as JupyterLab runs it: no run, its own folder as working folder. Returns what it shows."""
-    import papermill
-
-    folder = checkout / "notebooks" / "reasons"
-    papermill.execute_notebook(folder / f"{step}.ipynb", checkout / "out.ipynb", given, cwd=folder, progress_bar=False)
-    return (checkout / "out.ipynb").read_text()
+opened = partial(headless.opened, "reasons")
 
 
 def test_a_server_names_what_it_is_shown(checkout, monkeypatch, capsys):

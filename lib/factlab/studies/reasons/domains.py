@@ -221,15 +221,17 @@ def extremes(scores: pd.DataFrame, metric: str = "hr") -> pd.DataFrame:
         lowest, highest = some.iloc[0], some.iloc[-1]
         known = not (pd.isna(lowest[f"{metric}_high"]) or pd.isna(highest[f"{metric}_low"]))
         apart = bool(highest[f"{metric}_low"] > lowest[f"{metric}_high"]) if known else None
-        rows.append((mode, _in_words(highest, metric), _in_words(lowest, metric), apart))
+        ends = (f"{row['domain']} {_in_words(row, metric)}" for row in (highest, lowest))
+        rows.append((mode, *ends, apart))
     return pd.DataFrame(rows, columns=["mode", "highest", "lowest", "apart"]).astype({"apart": "boolean"})
 
 
 def _in_words(row: Any, metric: str) -> str:
+    """A measure of one row of `query.score` with its interval, where it has one."""
     import pandas as pd
 
-    interval = "" if pd.isna(row[f"{metric}_low"]) else f" [{row[f'{metric}_low']:.2f}, {row[f'{metric}_high']:.2f}]"
-    return f"{row['domain']} {row[metric]:.2f}{interval}"
+    value, low, high = (row[name] for name in (metric, f"{metric}_low", f"{metric}_high"))
+    return f"{value:.2f}" + ("" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]")
 
 
 def sentence(scores: pd.DataFrame) -> str:
@@ -237,17 +239,10 @@ def sentence(scores: pd.DataFrame) -> str:
     import pandas as pd
 
     def said(row: Any) -> str:
-        rate = "no answers" if pd.isna(row.hr) else f"hallucination rate {_in_words_of(row, 'hr')}, F1 {row.f1:.2f}"
-        return f"{row.mode.replace('_', ' ')}: {rate}, {row.passed} of {row.n} passed"
+        rate = "no answers" if pd.isna(row["hr"]) else f"hallucination rate {_in_words(row, 'hr')}, F1 {row['f1']:.2f}"
+        return f"{row['mode'].replace('_', ' ')}: {rate}, {row['passed']} of {row['n']} passed"
 
-    return "; ".join(said(row) for row in scores.itertuples()) or "nothing was asked"
-
-
-def _in_words_of(row: Any, metric: str) -> str:
-    import pandas as pd
-
-    value, low, high = (getattr(row, name) for name in (metric, f"{metric}_low", f"{metric}_high"))
-    return f"{value:.2f}" + ("" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]")
+    return "; ".join(said(row) for _, row in scores.iterrows()) or "nothing was asked"
 
 
 def warnings(answers: pd.DataFrame, scores: pd.DataFrame, escalate: str, sample: bool) -> list[str]:

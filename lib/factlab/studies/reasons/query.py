@@ -63,7 +63,9 @@ def holds(prompt: str, gold: str | Sequence[str]) -> bool:
     prompt : all that the model is shown.
     gold : a title, or a list of names; capitals, accents, TeX and punctuation do not matter.
     """
-    shown = f" {' '.join(words(prompt))} "
+    shown = (
+        f" {' '.join(words.__wrapped__(prompt))} "  # a prompt is read once: not worth a place in the memory of words
+    )
     wanted = [" ".join(words(part)) for part in ([gold] if isinstance(gold, str) else gold)]
     return bool(wanted) and all(part and f" {part} " in shown for part in wanted)
 
