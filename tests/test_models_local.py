@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from factlab import models
-from factlab.models import Model, ModelError, local, weights
+from factlab.models import Model, ModelError, prefill, weights
 from factlab.models.cache import Cache
 
 TEMPLATE = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
@@ -81,7 +81,7 @@ def test_shared_prefix_changes_nothing(tiny, monkeypatch):
     with_prefix = fresh(tiny)
     shared = [r.text for r in with_prefix.chat(prompts, max_tokens=12, temperature=0.8, progress=False)]
     chosen = [c.probabilities for c in with_prefix.choose(prompts, ["true", "unknown"], progress=False)]
-    monkeypatch.setattr(local, "PREFIX_PAYS", 10**9)
+    monkeypatch.setattr(prefill, "PAYS", 10**9)
     without = fresh(tiny)
     assert [r.text for r in without.chat(prompts, max_tokens=12, temperature=0.8, progress=False)] == shared
     for a, b in zip(chosen, without.choose(prompts, ["true", "unknown"], progress=False), strict=True):

@@ -171,6 +171,30 @@ def grid() -> None:
     say("a grid of temperatures in one batch", theirs / ours, "times", 1.1, at_most=False)
 
 
+def samples() -> None:
+    """Five samples of each of eight prompts with a context, read once and read five times, on the built-in model, in one run."""
+    from factlab import models, places, sources
+    from factlab.models import Model, prefill
+    from factlab.models.cache import Cache
+
+    items = sources.read_pubmedqa(places.samples("lext", "questions.csv")).head(8)
+    prompts = [f"{context}\n{question}" for context, question in zip(items["context"], items["question"], strict=True)]
+    model = Model("local/smollm2", models.load("local/smollm2").backend, mode="live", cache=Cache(None))
+    model.chat(prompts[:2], max_tokens=8, progress=False)
+
+    def ask():
+        return model.chat(prompts, samples=5, temperature=0.6, max_tokens=48, progress=False)
+
+    ours, layout = median_seconds(ask, 3), prefill.layout
+    try:
+        prefill.layout = lambda rows: prefill.Layout(0, (0,) * len(rows))
+        theirs = median_seconds(ask, 3)
+    finally:
+        prefill.layout = layout
+    print(f"     ({ours:.1f} s, and {theirs:.1f} s where every sample reads its prompt)")
+    say("samples of one prompt that is read once", theirs / ours, "times", 1.3, at_most=False)
+
+
 def similarity() -> None:
     """All pairs of 100 embeddings of 1,024 dimensions."""
     import numpy as np
@@ -197,18 +221,23 @@ def demo_lext() -> None:
     _demo("lext", "LExT", 360, 40)
 
 
+def live_lext() -> None:
+    """LExT's demo with nothing recorded: every stage of the eight items asked of SmolLM2."""
+    _demo("lext", "LExT live", 360, 40, "live.yaml")
+
+
 def demo_exam() -> None:
     """MS-Exam-Gen's demo, as in `_demo`."""
     _demo("ms_exam_gen", "MS-Exam-Gen", 300, 45)
 
 
-def _demo(paper: str, name: str, first: float, again: float) -> None:
-    """A paper's demos and `factlab publish` in a copy of the checkout with an empty cache, then again from the cache."""
+def _demo(paper: str, name: str, first: float, again: float, pattern: str = "demo*.yaml") -> None:
+    """A paper's demos (the params files of this pattern) and `factlab publish` in a copy of the checkout with an empty cache, then again from the cache."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         for part in ("notebooks", "params"):
             shutil.copytree(ROOT / part, copy / part)
-        files = sorted(f"params/{paper}/{path.name}" for path in (ROOT / "params" / paper).glob("demo*.yaml"))
+        files = sorted(f"params/{paper}/{path.name}" for path in (ROOT / "params" / paper).glob(pattern))
         commands = [["factlab.cli", "run", *files], ["factlab.cli", "publish"]]
 
         def work(*more: str) -> float:
@@ -218,7 +247,7 @@ def _demo(paper: str, name: str, first: float, again: float) -> None:
                 subprocess.run([sys.executable, "-m", *command, *extra], check=True, cwd=copy, capture_output=True)
             return time.perf_counter() - began
 
-        say(f"{name}, first demo", work(), "s", first)
+        say(f"{name}, first run", work(), "s", first)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
         print(f"     (largest process: {peak:.2f} GB)")
         say(f"{name} from the cache, every step run again", work("--force"), "s", again)
@@ -240,6 +269,7 @@ if __name__ == "__main__":
         cache,
         generation,
         grid,
+        samples,
         similarity,
         embedding,
         stored,
@@ -255,6 +285,7 @@ if __name__ == "__main__":
         demo,
         demo_reasons,
         demo_lext,
+        live_lext,
         demo_exam,
     )
     ALL = {f.__name__: f for f in own}

@@ -1,7 +1,6 @@
 """Models that run on this machine, through transformers.
 
-Calls are sorted by length and answered in batches under a token budget; the text that all prompts of a batch share is read
-once. torch is imported when the first reply is really needed: a notebook that finds all of them in the cache never pays for it.
+Calls are sorted by length and answered in batches under a token budget; what prompts of a batch share is read once (`prefill`). torch is imported when the first reply is really needed: a notebook that finds all of them in the cache never pays for it.
 
 Sampling noise is keyed by (seed, prompt, sample number): each reply has a random stream of its own, and each token is the
 winner of a race of exponential clocks with the probabilities as rates, which is a draw from the distribution. So a reply does
@@ -27,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from factlab import places
+from factlab.models import prefill
 from factlab.models.base import Call, ModelError, Reply
 
-PREFIX_PAYS = 24  # shared tokens from which reading them once is worth the copy
 _SAMPLER = 1  # raised when the way of sampling changes, so that older replies are not taken for new ones
 _CHOICE_BUDGET = (
     8_000  # tokens in a batch of choices: they only read, and smaller batches stay in the processor's cache
@@ -202,7 +201,8 @@ class Local:
         with torch.inference_mode():
             for members in groups.values():
                 params = calls[members[0]].params
-                members.sort(key=lambda i: len(tokens[i][1]), reverse=True)  # the largest first: memory shows at once
+                # The largest first: memory shows at once. Equal prompts side by side: they are read once.
+                members.sort(key=lambda i: (len(tokens[i][1]), tokens[i][1]), reverse=True)
                 work = self._choose if "labels" in params else self._generate
                 extra = (
                     max(len(x) for x in self._label_tokens(params["labels"]))
@@ -235,15 +235,10 @@ class Local:
 
     def _prefix(self, rows: list[list[int]]) -> tuple[int, Any]:
         """Length of the prefix that all rows share (leaving each at least one token), and its state read once."""
-        if len(rows) < 2:
+        shared = prefill.shared_by_all(rows)
+        if not shared:
             return 0, None
-        shortest, first, last = min(map(len, rows)), min(rows), max(rows)
-        shared = next((k for k in range(shortest) if first[k] != last[k]), shortest)
-        shared = min(shared, shortest - 1)
-        if shared < PREFIX_PAYS:
-            return 0, None
-        torch = _torch()
-        ids = torch.tensor([first[:shared]], device=self._model.device)
+        ids = _torch().tensor([rows[0][:shared]], device=self._model.device)
         past = self._model(input_ids=ids, use_cache=True, logits_to_keep=1).cache
         past.batch_repeat_interleave(len(rows))
         return shared, past
@@ -251,22 +246,14 @@ class Local:
     # -- generation ---------------------------------------------------------------------------------------------------
 
     def _generate(self, calls: list[Call], tokens: list[tuple[str, list[int]]]) -> list[Reply]:
-        torch = _torch()
         import transformers
 
         params = calls[0].params
         rows = [ids for _, ids in tokens]
         most = int(params["max_tokens"])
-        shared, past = self._prefix(rows)
         pad = self._tokenizer.pad_token_id
-        longest = max(map(len, rows))
-        # [shared prefix][padding][own part]: positions are counted from the mask, so the gap is not seen.
-        ids = torch.tensor(
-            [r[:shared] + [pad] * (longest - len(r)) + r[shared:] for r in rows], device=self._model.device
-        )
-        mask = torch.tensor(
-            [[1] * shared + [0] * (longest - len(r)) + [1] * (len(r) - shared) for r in rows], device=self._model.device
-        )
+        ids, mask, past = prefill.read(self._model, rows, pad, most)
+        longest = ids.shape[1]
         ends = self._model.generation_config.eos_token_id
         ends = [ends] if isinstance(ends, int) else list(ends or [])
         if self._tokenizer.eos_token_id is not None and self._tokenizer.eos_token_id not in ends:
@@ -282,9 +269,6 @@ class Local:
         criteria = transformers.StoppingCriteriaList([_stop_strings(self._tokenizer, stops, longest)] if stops else [])
         if self.on_part is not None:
             criteria.append(_reporter(self.on_part, len(rows) / most))
-        # A cache of fixed size is not copied at every token, which a growing one is.
-        preallocate = past is None and getattr(self._model, "_can_compile_fullgraph", False)
-        fixed = {"cache_implementation": "static", "disable_compile": True} if preallocate else {}
         out = self._model.generate(
             input_ids=ids,
             attention_mask=mask,
@@ -292,7 +276,12 @@ class Local:
             logits_processor=processors,
             stopping_criteria=criteria,
             generation_config=transformers.GenerationConfig(
-                do_sample=False, max_new_tokens=most, eos_token_id=ends, pad_token_id=pad, use_cache=True, **fixed
+                do_sample=False,
+                max_new_tokens=most,
+                eos_token_id=ends,
+                pad_token_id=pad,
+                use_cache=True,
+                disable_compile=True,
             ),
         )[:, longest:]
         return [self._reply(new, ends, stops, len(row)) for new, row in zip(out.tolist(), rows, strict=True)]
