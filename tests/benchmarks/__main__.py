@@ -258,7 +258,7 @@ if __name__ == "__main__":
     from tests.benchmarks.attribution import scoring_answers
     from tests.benchmarks.baselines import bertscore, selfcheck
     from tests.benchmarks.embedding import embedding, stored
-    from tests.benchmarks.exam import exam_audit, exam_bootstrap, exam_probe
+    from tests.benchmarks.exam import exam_audit, exam_bootstrap, exam_index, exam_probe
     from tests.benchmarks.perturb import abstracts, titles
     from tests.benchmarks.reranker import reranker
 
@@ -282,6 +282,7 @@ if __name__ == "__main__":
         exam_audit,
         exam_bootstrap,
         exam_probe,
+        exam_index,
         demo,
         demo_reasons,
         demo_lext,

@@ -48,6 +48,52 @@ def _bank():
     return items, passages
 
 
+def exam_index() -> None:
+    """4,289 passages of 1,200 characters of the sample notes' sentences in random order, cut, embedded and stored; then again, unchanged."""
+    import random
+    import re
+    import subprocess
+    import sys
+    import tempfile
+    from pathlib import Path
+
+    from factlab import places
+
+    notes = "\n".join(
+        p.read_text(encoding="utf-8") for p in sorted(places.samples("ms_exam_gen", "sources").glob("*.md"))
+    )
+    sentences = [s.strip() for s in re.split(r"(?<=[.?!])\s+", notes) if 20 < len(s) < 400]
+    rng = random.Random(0)
+    script = (
+        "import time, sys; from pathlib import Path; t = time.perf_counter();"
+        "from factlab.sources import corpus as c; from factlab.studies.ms_exam_gen import corpus;"
+        "chunks = c.chunk(c.read_corpus(Path('sources'))[0]);"
+        "told = corpus.index(chunks, folder=Path('index'), progress=False)[1];"
+        "print(time.perf_counter() - t, told['passages'], told['embedded'])"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("notebooks", "params", "sources"):  # a checkout of its own, with an empty cache
+            (Path(folder) / part).mkdir()
+        for n in range(66):
+            text = ""
+            while len(text) < 65 * 1000:
+                text += rng.choice(sentences) + " "
+            (Path(folder) / "sources" / f"s{n:02}.md").write_text(f"# Source {n}\n\n{text}\n", encoding="utf-8")
+
+        def work() -> list[float]:
+            done = subprocess.run(
+                [sys.executable, "-c", script], cwd=folder, check=True, capture_output=True, text=True
+            )
+            return [float(x) for x in done.stdout.split()]
+
+        seconds, passages, embedded = work()
+        print(f"     ({passages:,.0f} passages, {embedded:,.0f} embedded)")
+        say("index of about 4,289 passages", seconds, "s", 300)
+        again = [work() for _ in range(3)]
+        assert all(embedded == 0 for _, _, embedded in again)
+        say("the same corpus unchanged", sorted(a[0] for a in again)[1], "s", 2)
+
+
 def exam_audit() -> None:
     """All deterministic flags of 3,058 items, near-duplicates and evidence with them."""
     from factlab import exam
