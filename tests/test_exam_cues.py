@@ -12,6 +12,32 @@ from factlab import exam
 TOPICS = [f"t{n % 16}" for n in range(160)]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_regression_is_scikit_learns(seed):
+    """Many draws at once, keys that follow from a feature wholly, features that are one another's copy, and constant ones."""
+    from sklearn.linear_model import LogisticRegression
+
+    from factlab.exam import cues
+
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(40 * 4 ** (seed % 3), 5))
+    x[:, 3], x[:, 4] = x[:, 0], 0
+    y = np.column_stack([rng.integers(0, 2, (len(x), 3)), x[:, 0] > 0.7, x[:, 1] > -1]).astype(float)
+    found = cues._fitted(x, y)
+    for column, weights in zip(y.T, found.T, strict=True):
+        model = LogisticRegression(C=cues.C, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(x, column)
+        assert weights == pytest.approx([*model.intercept_, *model.coef_[0]], abs=1e-8)
+
+
+def test_draws_in_several_parts_are_the_same_draws(monkeypatch):
+    from factlab.exam import cues
+
+    items, topics = bank(30), TOPICS[:30]
+    whole = exam.cue_test(items, topics, permutations=19)
+    monkeypatch.setattr(cues, "_DRAWS", 7)
+    pd.testing.assert_frame_equal(exam.cue_test(items, topics, permutations=19), whole)
+
+
 @pytest.mark.parametrize("features", ["structure", "overlap", "both"])
 def test_nothing_is_found_in_a_random_bank(features):
     items, topics = bank(1000, seed=2), [f"t{n % 16}" for n in range(1000)]

@@ -298,7 +298,12 @@ Question: Another?"""
 
 
 @pytest.mark.parametrize(
-    "reply", [LINES, LINES.replace("Question:", "**Question:**").replace("Answer", "Correct answer")]
+    "reply",
+    [
+        LINES,
+        LINES.replace("Question:", "**Question:**").replace("Answer", "Correct answer"),
+        LINES.replace("Answer: B", "The correct answer is B"),
+    ],
 )
 def test_labelled_lines_are_read(reply):
     found = writing.read_draft(reply).value

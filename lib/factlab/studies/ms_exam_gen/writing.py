@@ -458,12 +458,14 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 
+_SAID = re.compile(r"^\W*(?:the )?(?:(?:correct|right|best) )?answer is:?\s*(?=\W*[A-D]\b)", re.IGNORECASE)  # The answer is D) …
+
 
 def _lines(text: str) -> dict[str, Any] | None:
     found: dict[str, str] = {}
     at = ""
     for line in text.splitlines():
-        hit = _LINE.match(line)
+        hit = _LINE.match(_SAID.sub("Answer: ", line))
         if hit:
             at = (hit["letter"] or hit["name"]).casefold().removeprefix("correct ")
             if at == "question" and at in found:
