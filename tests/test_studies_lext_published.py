@@ -324,7 +324,8 @@ def test_forms_of_items_stand_beside_their_data_set(run):
 
 SAME = {
     "subject": "ollama/Gemma", "larger": "Llama 70B", "embedder": "BERT", "variant": "tables", "iterations": 5, "paraphrases": 3,
-    "keywords": 5, "beta": 0.2, "qag_questions": 5, "tagger": "DeBERTaV3 with 41 kinds of medical entities", "pubmedqa": "PubMedQA",
+    "keywords": 5, "beta": 0.2, "qag_questions": 5, "tagger": "DeBERTaV3 with 41 kinds of medical entities", "data": "my.csv", "paraphrase": "question",
+    "labels": "judge", "sequential": "remove",
 }  # fmt: skip
 
 
@@ -338,10 +339,13 @@ def test_verdict(run):
     assert table.set_index("aspect")["same"]["iterations"] and pd.isna(table.set_index("aspect")["same"]["keywords"])
     record(run, **SAME)
     _, said = comparability.verdict(published.own_settings(run, same_prompts=True), settings)
-    assert "subject" not in said and said == "Not comparable with the printed numbers: items (PubMedQA; printed: Q-Pain or PubMedQA)."  # fmt: skip
-    record(run, **{**SAME, "pubmedqa": "Q-Pain or PubMedQA", "qag_questions": 8})
-    _, said = comparability.verdict(published.own_settings(run, same_prompts=True), settings)
-    assert said == "Comparable with care; what differs: qag_questions (8; printed: 5)."
+    assert "subject" not in said and said == "Not comparable with the printed numbers: items (my.csv; printed: Q-Pain or PubMedQA)."  # fmt: skip
+    record(run, **{**SAME, "qag_questions": 8, "sequential": "restore"})
+    _, said = comparability.verdict(published.own_settings(run, same_prompts=True, same_items=True), settings)
+    assert (
+        said
+        == "Comparable with care; what differs: sequential (restore; printed: remove), qag_questions (8; printed: 5)."
+    )
 
 
 def test_summary_and_warnings():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from factlab.runs import Workspace
 
-FORMS = ("pubmedqa", "qpain", "both")
+FORMS = ("pubmedqa", "qpain", "both", "patients")
 COLUMNS = (
     "item_id", "form", "question", "context", "label", "dose", "explanation", "keywords",
     "vignette_id", "race", "gender", "name", "study",
@@ -28,7 +28,7 @@ def read_items(run: Workspace, data: str = "", form: str = "both", limit: int | 
     run : the workspace; what is read is recorded in it.
     data : PubMedQA's `ori_pqal.json` or a CSV file with question, context, label and explanation (form pubmedqa), or Q-Pain's columns
         Vignette, Question, Answer, Dosage, Explanation (form qpain); '': the samples.
-    form : 'pubmedqa', 'qpain' or, of the samples, 'both' by turns.
+    form : 'pubmedqa', 'qpain' or, of the samples, 'both' by turns; 'patients': the texts that 10_augment_vignettes wrote in this run.
     limit : at most so many items, the first ones; None or 0: all.
 
     Returns
@@ -38,13 +38,21 @@ def read_items(run: Workspace, data: str = "", form: str = "both", limit: int | 
 
     Raises
     ------
-    ValueError : no such form, or 'both' with a file of one's own.
+    ValueError : no such form, or 'both' or 'patients' with a file of one's own.
+    FileNotFoundError : 'patients', and 10_augment_vignettes was not run before.
     sources.SourceError : the file cannot be used.
     """
     from factlab import places
 
     if form not in FORMS:
         raise ValueError(f"form is {form!r}; it can be {', '.join(map(repr, FORMS))}")
+    if form == "patients":
+        if data:
+            raise ValueError(
+                "form is 'patients': the texts are those of 10_augment_vignettes in the same run, so leave `data` empty"
+            )
+        items = run.read("variants").reindex(columns=list(COLUMNS))
+        return items.head(limit) if limit else items
     if form == "both" and data:
         raise ValueError("form is 'both', but one file has one form: say 'pubmedqa' or 'qpain' for it")
     wanted = list(SAMPLES) if form == "both" else [form]

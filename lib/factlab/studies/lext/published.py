@@ -6,7 +6,6 @@ numbers follow from each other is worked out in `audit`. Scores are in 0..1, `tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from factlab import comparability
@@ -24,7 +23,17 @@ NAMES = {"qag": "QAG", "counterfactual": "counterfactual stability", "contextual
 FORMS = {"pubmedqa": "PubMedQA", "qpain": "Q-Pain"}  # forms of a run's items, by the data set whose form they have
 GENERAL = ("Llama3", "Gemma", "Phi3.5")
 MEDICAL = ("Biomistral", "Meditron", "MMed-Llama3")
-_SETTINGS = ("variant", "iterations", "paraphrases", "keywords", "beta", "qag_questions")
+_SETTINGS = (
+    "variant",
+    "iterations",
+    "paraphrases",
+    "paraphrase",
+    "keywords",
+    "sequential",
+    "labels",
+    "beta",
+    "qag_questions",
+)
 
 
 # -- Figure 6 ------------------------------------------------------------------------------------------------------------
@@ -315,12 +324,13 @@ def _only_form(run: Workspace) -> str:
     return FORMS.get(str(forms[0]), "") if len(forms) == 1 else ""
 
 
-def own_settings(run: Workspace, same_prompts: bool = False) -> dict[str, Any]:
+def own_settings(run: Workspace, same_prompts: bool = False, same_items: bool = False) -> dict[str, Any]:
     """What the run did, by the aspects of `published/lext/settings.csv`; empty where it has no record of its parameters.
 
     Parameters
     ----------
     same_prompts : whether the prompts were those of appendix B, which no record tells.
+    same_items : whether the items of `data` are the authors' own, which no record tells either.
     """
     given = run.parameters()
     if not given:
@@ -330,16 +340,11 @@ def own_settings(run: Workspace, same_prompts: bool = False) -> dict[str, Any]:
     among = subject.split("/")[-1].casefold() in printed
     found: dict[str, Any] = {
         "subject": "one of the six of Table 5" if among else subject or None,
-        "items": _first(given, ("pubmedqa", "qpain", "questions", "vignettes", "items")) or "the sample items",
+        "items": "Q-Pain or PubMedQA" if same_items else given.get("data") or "the sample items",
         "prompts": "as printed in appendix B" if same_prompts else "our own words",
     }
     found |= {name: given[name] for name in ("larger", "embedder", "tagger", *_SETTINGS) if name in given}
     return {aspect: value for aspect, value in found.items() if value != ""}
-
-
-def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """The first parameter of these that names a file."""
-    return next((given[name] for name in names if isinstance(given.get(name), str) and given[name]), None)
 
 
 def summary(yours: pd.DataFrame | None, verdict: str, counts: pd.DataFrame, found: pd.DataFrame) -> str:

@@ -458,7 +458,9 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 
-_SAID = re.compile(r"^\W*(?:the )?(?:(?:correct|right|best) )?answer is:?\s*(?=\W*[A-D]\b)", re.IGNORECASE)  # The answer is D) …
+_SAID = re.compile(
+    r"^\W*(?:the )?(?:(?:correct|right|best) )?answer is:?\s*(?=\W*[A-D]\b)", re.IGNORECASE
+)  # The answer is D) …
 
 
 def _lines(text: str) -> dict[str, Any] | None:
