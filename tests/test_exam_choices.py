@@ -111,6 +111,18 @@ def test_a_cut_reply_without_an_answer_is_truncated():
     assert exam.parse_choice("I don't know", cut=True).status == "refused"
 
 
+def test_an_option_that_stands_in_the_prompt_too_is_chosen_and_a_list_of_them_is_no_choice():
+    texts = ["The central vein of a lesion on susceptibility-weighted images", "The spinal cord below C3", "Skin", "Bone"]
+    lines = [f"{letter}. {text}" for letter, text in zip("ABCD", texts, strict=True)]
+    prompt = "\n".join(["Which?", *lines])
+    for letter, line in zip("ABCD", lines, strict=True):
+        assert exam.parse_choice(f"**{line}**", texts, prompt=prompt).value == letter
+        assert exam.parse_choice("\n".join([*lines[:2], f"Answer: {letter}"]), texts, prompt=prompt).value == letter
+    for cut in (lines[:2], [lines[0], "B. The spi"], lines):
+        assert exam.parse_choice("\n".join(cut), texts, prompt=prompt, cut=True).status == "truncated"
+        assert exam.parse_choice("\n".join(cut), texts).status == "unparsable"
+
+
 def test_number_of_options():
     assert exam.parse_choice("E", 5).value == "E" and exam.parse_choice("C", 2).value is None
     for options in (1, 27, ["a"]):

@@ -103,6 +103,8 @@ LETTERS = [
     ("answer is option C: aspirin", "C"),
     ("A is incorrect. B is correct.", "B"),
     ("ANSWER: A\nwait, no.\nANSWER: C", "C"),
+    ("I think it's A. Wait, actually it is B.", "B"),
+    ("It is A. I was wrong, it is C.", "C"),
     ("Answer: B\n\nQuestion: What next?\nAnswer: C", "B"),
     ("It's D", "D"),
     ("Option A", "A"),

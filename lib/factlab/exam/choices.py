@@ -21,12 +21,6 @@ _WEIGHED = re.compile(
     r"|talks|reads|sounds|looks|has|does|can|could|may|might|would not|wouldn't)\b)",
     re.IGNORECASE,
 )
-# What follows a correction counts instead of what stands before it.
-_REVISED = re.compile(
-    r"\b(?:wait|correction|on second thoughts?|scratch that|no, actually|let me (?:rethink|reconsider|correct"
-    r"|re-?evaluate)|i (?:was|am) (?:wrong|mistaken))\b[^\w\"'(*]*(?:actually,? |no,? )*",
-    re.IGNORECASE,
-)
 _LETTER_AND_TEXT = re.compile(r"^[\"'(\[]*([A-Za-z])[\"')\]]*(?:[.):,]| ?[-–—])[\"')\]]*\s+(\S.*)$", re.DOTALL)
 
 
@@ -78,25 +72,22 @@ def parse_choice(
         return Parsed(named[fold(said)], "scored")
     if len(alike := said.translate(_LOOKS_LIKE)) == 1 and alike in letters:
         return Parsed(alike, "scored")
-    if _letter_of_another(answer.value, named):
+    lines = [_lettered(line, named) for line in answer.value.splitlines() if line.strip()]
+    if len(lines) == 1 and lines[0] and lines[0][1] == lines[0][0]:
+        return Parsed(lines[0][0], "scored")  # no echo, though the prompt has this very line
+    if _lists_again(lines, letters):
+        return Parsed(None, "truncated" if cut else "unparsable")
+    if (whole := _lettered(answer.value, named)) and whole[1] not in (None, whole[0]):
         return Parsed(None, "unparsable")
 
     text = _WEIGHED.sub("that one", answer.value)
     for parts in (letters, list(named)):
-        read = _read(text, parts, prompt) if parts else Parsed(None, "unparsable")
+        read = label(text, list(parts), prompt=prompt) if parts else Parsed(None, "unparsable")
         if read.status == "scored":
             return Parsed(read.value if parts is letters else named[read.value], "scored")
         if read.status == "refused":
             return read
     return Parsed(None, "truncated" if cut else "unparsable")
-
-
-def _read(text: str, parts: Sequence[str], prompt: str | None) -> Parsed:
-    for revised in list(_REVISED.finditer(text))[:-4:-1]:
-        read = label(text[revised.end() :], list(parts), prompt=prompt)
-        if read.status == "scored":
-            return read
-    return label(text, list(parts), prompt=prompt)
 
 
 def _by_text(texts: Sequence[str], letters: str) -> dict[str, str]:
@@ -110,10 +101,14 @@ def _by_text(texts: Sequence[str], letters: str) -> dict[str, str]:
     }
 
 
-def _letter_of_another(answer: str, named: dict[str, str]) -> bool:
-    """Whether a reply is a letter with the whole text of another option: the two contradict each other."""
-    found = _LETTER_AND_TEXT.match(" ".join(plain(answer).split()))
-    if not found:
+def _lettered(text: str, named: dict[str, str]) -> tuple[str, str | None] | None:
+    """The letter in front of a text, and the letter of the option whose whole text follows it, None where none does."""
+    found = _LETTER_AND_TEXT.match(" ".join(plain(text).split()))
+    return found and (found[1].upper(), named.get(fold(bare(found[2]))))
+
+
+def _lists_again(lines: Sequence[tuple[str, str | None] | None], letters: str) -> bool:
+    """Whether a reply repeats the options from the first on, and nothing else: the last may be cut off."""
+    if len(lines) < 2 or not all(lines):
         return False
-    meant = named.get(fold(bare(found[2])))
-    return meant is not None and meant != found[1].upper()
+    return [line[0] for line in lines] == list(letters[: len(lines)]) and all(a == b for a, b in lines[:-1])

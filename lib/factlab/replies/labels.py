@@ -41,7 +41,8 @@ _RUN_ON = re.compile(
 _REVISED = re.compile(
     r"\b(?:wait|correction|on second thought|let me (?:re-?think|reconsider|correct|re-?evaluate)"
     r"|i (?:was|am) (?:wrong|mistaken)|scratch that|no, actually"
-    r"|actually, (?=(?:no|this|it|that|the (?:statement|claim))\b))\b[^\w\"']*"
+    r"|actually, (?=(?:no|this|it|that|the (?:statement|claim))\b))\b[^\w\"']*",
+    re.IGNORECASE,
 )
 _REVISIONS = 9  # of a model that goes on correcting itself, the last ones are tried
 _CONCLUDING = re.compile(
@@ -82,9 +83,10 @@ def _answered(sentences: list[str], forms: Forms) -> list[str]:
 def _stance(text: str, forms: Forms) -> Mention | str | None:
     """What a reply says, from the strongest of its mentions (see `label`); what follows a last correction comes first."""
     sentences = _answered(_sentences(text), forms)
-    revised = [(i, m.end()) for i, s in enumerate(sentences) if (m := _REVISED.search(fold(s)))]
+    revised = [(i, m.end()) for i, s in enumerate(sentences) if (m := _REVISED.search(s))]
     for position, end in revised[: -_REVISIONS - 1 : -1]:
-        later = _strongest([fold(sentences[position])[end:], *sentences[position + 1 :]], forms)
+        # As it was written: a single letter counts in running text only as a capital.
+        later = _strongest([sentences[position][end:], *sentences[position + 1 :]], forms)
         if later is not None:
             return later
     return _strongest(sentences, forms)
