@@ -112,7 +112,12 @@ def test_a_cut_reply_without_an_answer_is_truncated():
 
 
 def test_an_option_that_stands_in_the_prompt_too_is_chosen_and_a_list_of_them_is_no_choice():
-    texts = ["The central vein of a lesion on susceptibility-weighted images", "The spinal cord below C3", "Skin", "Bone"]
+    texts = [
+        "The central vein of a lesion on susceptibility-weighted images",
+        "The spinal cord below C3",
+        "Skin",
+        "Bone",
+    ]
     lines = [f"{letter}. {text}" for letter, text in zip("ABCD", texts, strict=True)]
     prompt = "\n".join(["Which?", *lines])
     for letter, line in zip("ABCD", lines, strict=True):

@@ -16,7 +16,7 @@ from factlab.models.base import ModelError
 from factlab.models.cache import Cache
 from factlab.sources import SourceError
 from factlab.sources.corpus import chunk, read_corpus
-from factlab.studies.ms_exam_gen import corpus, screen, topics, writing
+from factlab.studies.ms_exam_gen import consistency, corpus, cue_stages, drafts, screen, topics, writing
 
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 SAMPLE = places.samples("ms_exam_gen", "sources")
@@ -67,7 +67,7 @@ def builder(body: dict) -> Answer:
         return Answer(json.dumps(plan(prompt)))
     if system.startswith("You check"):
         bad = "twofold" in prompt
-        verdict = dict.fromkeys(screen.CHECKS, True) | {
+        verdict = dict.fromkeys(consistency.CHECKS, True) | {
             "unique": not bad,
             "severity": "major" if bad else "none",
             "reason": ".",
@@ -306,7 +306,7 @@ Question: Another?"""
     ],
 )
 def test_labelled_lines_are_read(reply):
-    found = writing.read_draft(reply).value
+    found = drafts.read_draft(reply).value
     assert found["options"] == ["In the cord", "In the nerve, as a rule", "In the cortex", "In the bone"]
     assert (found["answer"], found["explanation"]) == ("B) In the nerve", "It is said so.")
     assert found["evidence"] == [{"passage": None, "quote": "They lie there."}]
@@ -325,8 +325,8 @@ def test_labelled_lines_are_read(reply):
     ],
 )
 def test_keys_are_letters(given, key, index):
-    found = writing.read_draft(json.dumps({"question": "What?"} | given)).value
-    made = writing.as_item(found, writing.Task("T", "s", "easy"), index)
+    found = drafts.read_draft(json.dumps({"question": "What?"} | given)).value
+    made = drafts.as_item(found, drafts.Task("T", "s", "easy"), index)
     assert (made.key if made.key_number >= 0 else "") == key and all(
         not o.startswith(("A.", "B.")) for o in made.options
     )
@@ -334,7 +334,7 @@ def test_keys_are_letters(given, key, index):
 
 @pytest.mark.parametrize("reply", ["", None, "Nothing here.", '{"question": "What?"}', "Question: What?\nAnswer: A"])
 def test_what_is_no_item(reply):
-    assert writing.read_draft(reply).value is None
+    assert drafts.read_draft(reply).value is None
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_what_is_no_item(reply):
     ],
 )
 def test_locate(words, span):
-    assert writing.locate(words, "They follow  medullary veins.") == span
+    assert drafts.locate(words, "They follow  medullary veins.") == span
 
 
 # --- the screen ----------------------------------------------------------------------------------------------------------------------
@@ -363,10 +363,10 @@ def test_the_screen_rejects_what_is_major(index, model):
         item(explanation="mute"),
         item(evidence=(Evidence("gone", "x"),)),
     ]
-    contexts = screen.gold(items, texts, index, k=3)
+    contexts = consistency.gold(items, texts, index, k=3)
     assert [c["context"] for c in contexts] == ["stored"] * 3 + ["fresh"]
     assert len(contexts[3]["passages"].split("; ")) <= 3
-    verdicts = screen.consistency(model, items, contexts, progress=False)
+    verdicts = consistency.verdicts(model, items, contexts, progress=False)
     assert verdicts["verdict"].tolist() == ["pass", "major", "unread", "pass"]
     assert verdicts["shown"].tolist()[:3] == [""] * 3 and "Passage 1:" in verdicts["shown"].iloc[3]
     assert {s.body["temperature"] for s in model.server.requests} == {0.0}
@@ -377,11 +377,11 @@ def test_the_screen_rejects_what_is_major(index, model):
         and decided["reasons"].tolist()[1] == "major inconsistency"
     )
     assert screen.decide(items, flags, [], verdicts, unread="reject")["kept"].tolist() == [True, False, False, True]
-    bare = screen.consistency(model, items[3:], screen.gold(items[3:], {}), progress=False)
+    bare = consistency.verdicts(model, items[3:], consistency.gold(items[3:], {}), progress=False)
     assert bare["status"].tolist() == ["undefined"] and bare["verdict"].tolist() == ["unread"]
 
 
-GOOD = dict.fromkeys(screen.CHECKS, True) | {"severity": "none", "reason": "Fine."}
+GOOD = dict.fromkeys(consistency.CHECKS, True) | {"severity": "none", "reason": "Fine."}
 
 
 @pytest.mark.parametrize(
@@ -398,20 +398,20 @@ GOOD = dict.fromkeys(screen.CHECKS, True) | {"severity": "none", "reason": "Fine
     ],
 )
 def test_verdicts(changes, verdict):
-    parsed = screen.read_verdict(json.dumps(GOOD | changes))
+    parsed = consistency.read_verdict(json.dumps(GOOD | changes))
     assert (parsed.value or {}).get("verdict") == verdict
     assert parsed.status == ("scored" if verdict else "unparsable")
 
 
 def test_verdicts_in_lines():
-    parsed = screen.read_verdict(
+    parsed = consistency.read_verdict(
         "answerable: yes\nkey_agrees: yes\nexplanation_agrees: No.\nunique: true\nseverity: minor"
     )
     assert parsed.value["verdict"] == "minor" and parsed.value["explanation_agrees"] is False
 
 
 def test_builders_are_marked_in_a_panel():
-    table = screen.overlap(
+    table = consistency.overlap(
         ["openai/gpt-5-mini", "Other = local/smollm2|answer|chat|closed"], ["openai/GPT-5-mini@http://x/v1", "none"]
     )
     assert table["overlaps"].tolist() == [True, False] and table["primary"].tolist() == [False, True]
@@ -433,24 +433,26 @@ def test_planted_faults_of_the_sample_are_found():
 
 def test_the_probe_before_and_after():
     before = bank(160, planted=1.0)
-    found = screen.cues({"after": before, "kept": bank(160), "first": []}, permutations=19).set_index(["stage", "cue"])
+    found = cue_stages.cues({"after": before, "kept": bank(160), "first": []}, permutations=19).set_index(
+        ["stage", "cue"]
+    )
     assert found.at[("after", "structure"), "value"] > 0.8 and found.at[("after", "structure"), "p"] == 0.05
     assert found.at[("kept", "structure"), "value"] < 0.45
     assert (
         found.at[("first", "structure"), "status"] == "undefined"
         and found.at[("first", "structure"), "reason"] == "no items"
     )
-    table = screen.cue_table(found.reset_index())
+    table = cue_stages.cue_table(found.reset_index())
     assert table["cue"].tolist() == ["structure", "both", "longest_key"] and {"after_low", "n_kept"} <= set(table)
-    assert "no items" in screen.cue_sentence(found.reset_index())
-    one = screen.cues({"kept": [item()]}, permutations=0)
+    assert "no items" in cue_stages.cue_sentence(found.reset_index())
+    one = cue_stages.cues({"kept": [item()]}, permutations=0)
     assert one["status"].tolist() == ["undefined", "undefined", "scored"]
 
 
 def test_an_empty_bank_is_said_and_breaks_nothing():
     flags = exam.audit([])
     decided = screen.decide([], flags, screen.EXCLUDE)
-    found = screen.cues({"after": [], "kept": []})
+    found = cue_stages.cues({"after": [], "kept": []})
     assert screen.warnings([], decided, flags, found, "none", "", "run")[-1] == "There are no items to audit."
     assert screen.sentence([], decided).startswith("0 of 0 items")
 

@@ -9,7 +9,7 @@ import pytest
 from factlab import entities, explanation, places, sources
 from factlab.models import Model, cache, prompts
 from factlab.models.base import ModelError, Reply
-from factlab.studies.lext import checks, components, overlaps, planning, reading, records, report, stages, trust
+from factlab.studies.lext import calls, checks, components, overlaps, planning, reading, records, report, stages, trust
 from factlab.studies.lext import items as lext_items
 
 
@@ -257,7 +257,7 @@ def test_text_under_test_cannot_close_its_markers():
 
 
 def test_prompts_name_what_they_stand_for():
-    for stage in stages.STAGES.values():
+    for stage in calls.STAGES.values():
         names = (
             [stage.prompt]
             if stage.prompt

@@ -78,6 +78,7 @@ def answers(
     """
     from factlab import places, sources
     from factlab.studies.lext import records, stages
+    from factlab.studies.lext.calls import calls_table
 
     if run.has("explained"):
         earlier = run.read("explained")
@@ -89,7 +90,7 @@ def answers(
     if subject == "recorded":
         variants = variants[variants["item_id"].isin(sources.read_table(table, ["item_id"])[0]["item_id"])]
     calls = stages.explain(model, variants, 1, prompt, **{"temperature": 0.0} | settings)
-    nothing = stages.calls_table([])
+    nothing = calls_table([])
     return stages.explained(variants, calls, nothing, nothing.assign(question=""))
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from factlab.models import prompts
 from factlab.models.base import ModelError
-from factlab.studies.lext import stages
+from factlab.studies.lext.calls import MATERIAL, STAGES
+from factlab.studies.lext.stages import EXPLAIN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,16 +55,16 @@ def plan(
     }  # fmt: skip
     rows = []
     for name, (each, out) in counts.items():
-        stage = stages.STAGES[name]
+        stage = STAGES[name]
         model = names[stage.role]
         if not each or model is None:
             continue
         shown = {"paraphrase": f"lext/paraphrase_{paraphrase}"}.get(name, stage.prompt)
         calls = []
         for item in items.to_dict("records"):
-            prompt = prompts.load(shown or stages.EXPLAIN[item["form"]])
+            prompt = prompts.load(shown or EXPLAIN[item["form"]])
             stand_in = {
-                b: item.get(b, words) if b in ("question", "context") else words if b in stages.MATERIAL else "5"
+                b: item.get(b, words) if b in ("question", "context") else words if b in MATERIAL else "5"
                 for b in prompt.blanks
             }
             text = (prompt.system or "") + prompt.fill(**stand_in)
@@ -118,7 +119,7 @@ def counted(calls: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for name, stage in stages.STAGES.items():
+    for name, stage in STAGES.items():
         mine = calls[calls["stage"] == name]
         if not len(mine):
             continue

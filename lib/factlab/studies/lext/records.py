@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from factlab.studies.lext import stages
+from factlab.studies.lext.calls import calls_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,4 +61,4 @@ def calls_of(run: Any) -> pd.DataFrame:
     known = sources.read_table(
         run.used(places.samples("lext", "replies.csv")), required=["item_id", "stage", "number", "reply"]
     )[0]
-    return stages.calls_table(known.drop(columns="problem").to_dict("records"))
+    return calls_table(known.drop(columns="problem").to_dict("records"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from factlab import explanation
 from factlab.studies.lext import components
-from factlab.studies.lext.stages import STAGES
+from factlab.studies.lext.calls import STAGES
 
 if TYPE_CHECKING:
     import pandas as pd
