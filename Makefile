@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Where pip finds torch, if not where it finds everything else (see README, "CPU or CUDA").
 TORCH_INDEX ?=
-EXTRAS := models,lab,cluster,dev
+EXTRAS := models,lab,cluster,chroma,dev
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test test-quick bench lab lint site env env-check clean

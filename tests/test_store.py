@@ -51,6 +51,16 @@ def test_what_is_not_kept_is_not_found(kind):
     assert found["passage"].tolist() == [1, 0]
 
 
+def test_more_passages_than_a_database_takes_at_once(kind, tmp_path):
+    many = [f"p{i}" for i in range(33_000)]
+    store = open_store(kind, tmp_path, "e")
+    store.add(many, vectors(33_000, 2))
+    store.keep(many[1:])
+    again = open_store(kind, tmp_path, "e")
+    assert again.ids == many[1:]
+    assert again.search(vectors(33_000, 2)[[9]], 1)["score"].iloc[0] == pytest.approx(1, abs=1e-5)
+
+
 def test_lies_on_disk(kind, tmp_path):
     open_store(kind, tmp_path, "e").add(IDS, vectors())
     again = open_store(kind, tmp_path, "e")
@@ -101,7 +111,7 @@ def test_an_unknown_kind():
 
 def test_without_chroma_it_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "chromadb", None)
-    with pytest.raises(StoreError, match=r"pip install chromadb"):
+    with pytest.raises(StoreError, match=r"pip install 'factlab\[chroma\]'"):
         open_store("chroma")
 
 
