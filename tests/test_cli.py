@@ -104,6 +104,11 @@ def test_an_empty_site_is_built(checkout, capsys):
 def test_the_cache_is_counted_exported_imported_and_merged(checkout, capsys):
     assert main(["cache", "stats"]) == 0
     assert capsys.readouterr().out.startswith("0 replies in outputs/cache/")
+    weights = checkout / "outputs" / "finetuned" / "abc" / "model.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(bytes(2_000_000))
+    assert main(["cache", "stats"]) == 0
+    assert "1 fine-tuned models in outputs/finetuned, 2.0 MB" in capsys.readouterr().out
     assert main(["cache", "export", "replies.jsonl"]) == 0
     assert main(["cache", "import", "replies.jsonl"]) == 0
     assert "0 replies added, 0 already there" in capsys.readouterr().out

@@ -263,6 +263,13 @@ def _cache_stats(_: argparse.Namespace) -> int:
         for row in store.stats():
             size = f"{row['tokens'] or 0:,} tokens, {row['bytes'] / 1e6:.1f} MB"
             print(f"  {row['model']}: {row['embeddings']:,} embeddings, {size}")
+    for what, folder in (("rerankers", "cache/rerankers"), ("fine-tuned models", "finetuned")):
+        place = places.outputs() / folder
+        files = [path for path in place.rglob("*") if path.is_file()]
+        if files:
+            made = sum(path.is_dir() for path in place.iterdir())
+            size = sum(path.stat().st_size for path in files) / 1e6
+            print(f"{made} {what} in {places.shown(place)}, {size:,.1f} MB; delete what you no longer need")
     return 0
 
 
