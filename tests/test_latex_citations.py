@@ -418,3 +418,19 @@ def test_no_entry_stops_the_reader(text):
 @given(st.text(alphabet='@article{}(),="#\\ab \n%1', max_size=80))
 def test_no_bib_stops_the_reader(text):
     assert isinstance(read_bib(text), list | tuple | dict)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Vaswani AB", "AB Vaswani"),
+        ("Smith, Jr., John", "John Smith Jr."),
+        ("John Smith III", "John Smith III"),
+        ("Smith, John, III", "John Smith III"),
+        ("van der Berg, Niki", "Niki van der Berg"),
+    ],
+)
+def test_given_names_come_first_and_generations_last(written, name):
+    from factlab.sources.latex.people import natural
+
+    assert natural(written) == name

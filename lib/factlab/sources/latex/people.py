@@ -77,6 +77,9 @@ def _surname_first(parts: list[str]) -> bool:
     return alone > 0 and alone >= 0.4 * len(parts)
 
 
+_GENERATIONS = ("Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV")
+
+
 def natural(name: str) -> str:
     """Given names first: "Vaswani A" is "A Vaswani", "Vaswani, Ashish" is "Ashish Vaswani"; others as they are."""
     name = " ".join(name.split()).strip(" ,")
@@ -84,6 +87,8 @@ def natural(name: str) -> str:
         return bibtex_name(name)
     words = name.split()
     last = words[-1] if len(words) > 1 else ""
+    if last in _GENERATIONS and len(words) > 2:  # "John Smith III"
+        return name
     if re.fullmatch(r"[^\W\d_a-z](?:-?[^\W\d_a-z]){0,3}", last):  # "Vaswani AB"
         given = any(re.fullmatch(r"[^\W\d_]\.?|[^\W\d_]{2}\.", word) for word in words[:-1])
         return name if given else " ".join([last, *words[:-1]])
@@ -97,6 +102,8 @@ def bibtex_name(name: str) -> str:
         return parts[0]
     if len(parts) == 2:
         return f"{parts[1]} {parts[0]}".strip()
+    if parts[-1] in _GENERATIONS:  # not BibTeX's order, but written
+        return f"{' '.join(parts[1:-1])} {parts[0]} {parts[-1]}"
     return f"{' '.join(parts[2:])} {parts[0]} {parts[1]}".strip()
 
 
