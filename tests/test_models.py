@@ -380,3 +380,13 @@ def test_default_cache_lies_in_the_checkout(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
     assert cache_module.default().path == tmp_path / "outputs" / "cache" / "replies.sqlite"
+
+
+def test_tokens_that_nobody_counted_are_not_zero(tmp_path, monkeypatch):
+    monkeypatch.setattr(models, "_USAGE", {})
+    table = pd.DataFrame({"response_id": ["a"], "prompt": ["Why?"], "response": ["Because."]})
+    path = tmp_path / "replies.csv"
+    table.to_csv(path, index=False)
+    models.load("recorded", table=str(path)).chat(["Why?"], progress=False)
+    counted = next(iter(models.usage().values()))
+    assert counted["calls"] == 1 and "prompt_tokens" not in counted

@@ -175,7 +175,8 @@ METRICS = {
     "20_generate_responses": {"title": "Responses", "summary": "58 questions were asked; 52 were answered."},
     "30_score": {
         "headline": estimate(),
-        "title": "DAHL score",
+        "what": "DAHL score",
+        "title": "How much is true?",
         "summary": "41 of 100 atomic units that the model wrote are true.",
         "figure": "figures/by_category.png",
         "alt": "Factual precision by category, from 0.28 in anatomy to 0.58 in pharmacology, each with its interval.",
@@ -331,7 +332,7 @@ def test_a_card_says_the_score_its_interval_what_was_left_out_the_models_and_wha
         "local/smollm2",
         "3 June 2025, 14:05 UTC",
         "4 min 12 s",
-        "DAHL score: failed (ValueError: no verdict for unit 7",
+        "How much is true?: failed (ValueError: no verdict for unit 7",
         "on 40 labelled claims it agreed with 58 %",
         "1 more to distrust",
     ):
@@ -339,6 +340,33 @@ def test_a_card_says_the_score_its_interval_what_was_left_out_the_models_and_wha
     bar = css(card, "svg.interval")[0]
     assert bar.get("aria-label") == "0.41 on a scale from 0 to 1, 95 % interval 0.35 to 0.47"
     assert css(card, "img")[0].get("alt") == METRICS["30_score"]["alt"]
+
+
+def test_the_step_that_says_so_leads_and_notes_stand_under_theirs(tmp_path):
+    steps = {
+        "30_a": {"headline": estimate(value=0.2), "what": "LExT", "lead": True, "notes": ["few", "few", "small"]},
+        "40_b": {"headline": estimate(value=0.9), "title": "Bias", "notes": ["small", "invented"]},
+    }
+    write_run(tmp_path, "lext", "demo", {}, None, steps)
+    run = records.read(tmp_path / "lext" / "demo", Redactor())
+    assert run.lead.name == "30_a" and run.lead.what == "LExT"
+    assert [(s.name, notes) for s, notes in run.notes_by_step] == [("30_a", ("few", "small")), ("40_b", ("invented",))]
+    assert run.notes == ("few", "small", "invented")
+    page = said(tree(publish.report(tmp_path).index.parent / "lext/demo/index.html"))
+    assert "LExT 0.20" in page and "Score 0.90" in page and "A few small Bias invented" in page
+    del steps["30_a"]["lead"]
+    write_run(tmp_path, "lext", "last", {}, None, steps)
+    assert records.read(tmp_path / "lext" / "last", Redactor()).lead.name == "40_b"
+
+
+def test_older_versions_of_a_file_that_a_person_may_edit_are_not_published(tmp_path):
+    write_run(tmp_path, "lext", "demo", {}, None, {"30_a": {"files": {"review.csv": "00"}}})
+    folder = tmp_path / "lext" / "demo" / "files"
+    folder.mkdir(exist_ok=True)
+    for name in ("review.csv", "review.0a1b2c3d.csv", "other.0a1b2c3d.csv", "notes.txt"):
+        (folder / name).write_text("x")
+    found = [p.name for p in records.read(tmp_path / "lext" / "demo", Redactor()).files]
+    assert found == ["notes.txt", "other.0a1b2c3d.csv", "review.csv"]
 
 
 @pytest.mark.slow

@@ -804,3 +804,29 @@ def test_a_banner_shows_text_as_text(checkout, monkeypatch):
     monkeypatch.setattr("IPython.display.display", lambda what: shown.append(what.data))
     runs.open("", "dahl/30_score").banner("<script>alert(1)</script>")
     assert "<script>" not in shown[0]
+
+
+def test_tables_are_shown_as_words(tmp_path, monkeypatch, capsys):
+    """Yes and no, lists between semicolons, one line a text; columns that hold nothing are left out, what is missing stays missing."""
+    import IPython.display
+
+    shown = []
+    monkeypatch.setattr(IPython.display, "display", shown.append)
+    table = pd.DataFrame(
+        {
+            "text": ["a\n b", ""],
+            "right": [True, False],
+            "maybe": pd.array([None, True], dtype="boolean"),
+            "words": [["x", "y"], [None, True]],
+            "share": [0.5, 1.0],
+            "reason": ["", ""],
+            "p": [None, None],
+        }
+    )
+    run = runs.open(str(tmp_path), "dahl/30_score")
+    run.show(table)
+    assert list(shown[0]) == ["text", "right", "maybe", "words", "share"]
+    assert shown[0].iloc[0, [0, 1, 3, 4]].tolist() == ["a b", "yes", "x; y", 0.5] and pd.isna(shown[0]["maybe"].iloc[0])
+    assert shown[0].iloc[1].tolist() == ["", "no", "yes", "–; yes", 1.0] and shown[0]["share"].dtype == "float64"
+    run.show(table.head(0), empty="nothing")
+    assert len(shown) == 1 and capsys.readouterr().out == "nothing\n"

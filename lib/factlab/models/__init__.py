@@ -137,8 +137,8 @@ def table(replies: Sequence[Reply]):
 
 
 def usage() -> dict[str, dict[str, Any]]:
-    """What each model was asked in this process: calls, cached, errors, prompt_tokens, completion_tokens, usd (None where no price
-    is known), the names under which servers answered, and what they were not sent because they refuse it."""
+    """What each model was asked in this process: calls, cached, errors, prompt_tokens and completion_tokens (missing where nobody
+    counted), usd (None where no price is known), the names under which servers answered, and what they were not sent because they refuse it."""
     from factlab.models import prices
 
     found = {}
@@ -360,7 +360,11 @@ class Model:
         counts["cached"] += sum(r.cached for r in replies)
         counts["errors"] += sum(not r.ok for r in replies)
         for field in ("prompt_tokens", "completion_tokens"):
-            counts[field] += sum(getattr(r, field) or 0 for r in fresh)
+            told = [count for r in fresh if (count := getattr(r, field)) is not None]
+            if (
+                told or not fresh
+            ):  # where nobody counted (recorded replies), there is no count: 0 would say that nothing was read
+                counts[field] += sum(told)
 
 
 def _samples(samples: int) -> int:

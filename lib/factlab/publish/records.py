@@ -55,6 +55,8 @@ class Step:
     key: str = ""
     error: Mapping[str, str] = field(default_factory=dict)
     headline: Headline | None = None
+    what: str = ""  # the headline measures
+    leads: bool = False
     summary: str = ""  # empty where it says what the headline says
     figure: str = ""
     alt: str = ""
@@ -107,12 +109,24 @@ class Run:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to distrust, from every step, each once."""
-        return tuple(dict.fromkeys(note for step in self.steps for note in step.notes))
+        return tuple(note for _, notes in self.notes_by_step for note in notes)
+
+    @property
+    def notes_by_step(self) -> tuple[tuple[Step, tuple[str, ...]], ...]:
+        """The same under the step that says it first."""
+        seen: set[str] = set()
+        found = []
+        for step in self.steps:
+            new = tuple(note for note in dict.fromkeys(step.notes) if note not in seen)
+            seen.update(new)
+            if new:
+                found.append((step, new))
+        return tuple(found)
 
     @property
     def lead(self) -> Step | None:
-        """The step whose score stands on the card: the last one with a value, else the last with a reason for having none."""
-        scored = [s for s in self.steps if s.headline]
+        """The step whose score stands on the card: the one that says so, else the last with a value or with a reason for having none."""
+        scored = [s for s in self.steps if s.headline and s.leads] or [s for s in self.steps if s.headline]
         return next(
             (s for s in reversed(scored) if s.headline.bar or s.headline.interval), scored[-1] if scored else None
         )
@@ -184,7 +198,7 @@ def read(folder: Path, redactor: Redactor) -> Run:
         signature=_text(run.get("signature")),
         figures=figures,
         tables=tuple(sorted((folder / "tables").glob("*.parquet"))),
-        files=tuple(p for p in sorted((folder / "files").glob("*")) if p.is_file() and not p.name.startswith(".")),
+        files=_files(folder, metrics),
         problems=tuple(problems),
         compares=tuple(c.strip() for c in _list(run.get("compares")) if isinstance(c, str) and c.strip()),
     )
@@ -269,6 +283,8 @@ def _step(
         key=_text(state.get("key")),
         error=error,
         headline=score,
+        what=_text(metric.get("what")),
+        leads=metric.get("lead") is True,
         summary="" if score and _repeats(summary, metric["headline"]) else summary,
         figure=figure if "png" in figures.get(figure, ()) else "",
         alt=_text(metric.get("alt")),
@@ -343,6 +359,18 @@ def _figures(folder: Path) -> dict[str, tuple[str, ...]]:
         if kind in ("png", "svg", "csv") and path.is_file():
             kinds.setdefault(path.stem, []).append(kind)
     return {name: tuple(found) for name, found in kinds.items()}
+
+
+def _files(folder: Path, metrics: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The files that the steps saved. Older versions of one that a person may edit lie beside it and stay in the folder."""
+    found = [p for p in sorted((folder / "files").glob("*")) if p.is_file() and not p.name.startswith(".")]
+    saved = {name for step in metrics.values() for name in _mapping(_mapping(step).get("files"))}
+
+    def older(path: Path) -> bool:
+        mark = re.fullmatch(r"(.+)\.[0-9a-f]{8}", path.stem)
+        return bool(mark) and f"{mark[1]}{path.suffix}" in saved and path.name not in saved
+
+    return tuple(path for path in found if not older(path))
 
 
 def _json(path: Path, problems: list[str], redactor: Redactor) -> Mapping[str, Any]:

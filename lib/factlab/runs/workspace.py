@@ -60,6 +60,19 @@ def _number(x: float) -> str:
     return f"{x:.3f}".rstrip("0").rstrip(".") if abs(x) < 1000 else f"{x:,.0f}"
 
 
+def _in_words(cell: Any) -> Any:
+    """A cell as a reader wants it; numbers and what is missing stay as they are."""
+    if isinstance(cell, str):
+        return " ".join(cell.split())  # pandas would print line breaks as \\n
+    if hasattr(cell, "tolist"):
+        cell = cell.tolist()
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, list | tuple):
+        return "; ".join("–" if one is None or one == "" else str(_in_words(one)) for one in cell)
+    return cell
+
+
 def _plain(value: Any) -> Any:
     """A value as JSON holds it: numpy's numbers as Python's, arrays as lists, NaN and infinity as null."""
     if isinstance(value, Mapping):
@@ -241,6 +254,8 @@ class Workspace:
         self,
         *,
         headline: Estimate | None = None,
+        what: str = "",
+        lead: bool = False,
         title: str = "",
         summary: str = "",
         figure: str = "",
@@ -250,6 +265,16 @@ class Workspace:
         """Write the step's part of `metrics.json`: the headline number, what to distrust, which models were asked.
 
         Every notebook ends with it: a step that has not said so is run again each time.
+
+        Parameters
+        ----------
+        headline : the number that the step is about.
+        what : what it measures, in a few words, to stand above it.
+        lead : whether it stands for the whole run, where it is not the last one.
+        title, summary : the question of the step, and the answer in a sentence.
+        figure : name of the figure that shows it.
+        notes : what to distrust.
+        metrics : more numbers by name.
         """
         from factlab import models
         from factlab.models import prompts
@@ -259,6 +284,8 @@ class Workspace:
             "title": title,
             "summary": summary,
             "headline": headline.to_dict() if headline is not None else None,
+            "what": what,
+            "lead": lead,
             "figure": shown.get("png"),
             "alt": shown.get("alt"),
             "notes": [n for n in notes if n],
@@ -276,13 +303,23 @@ class Workspace:
     # -- showing ------------------------------------------------------------------------------------------------------
 
     def show(self, table: pd.DataFrame, empty: str = "none") -> None:
-        """Show a table with its texts on one line each (pandas would print line breaks as \\n), or a word where it is empty."""
+        """Show a table for reading, or a word where it is empty: texts on one line each, yes and no, lists as words between
+        semicolons; columns with nothing in any row are left out."""
         from IPython.display import display
 
-        if len(table):
-            display(table.map(lambda cell: " ".join(cell.split()) if isinstance(cell, str) else cell))
-        else:
+        if not len(table):
             print(empty)
+            return
+        import pandas as pd
+
+        columns = []
+        for i in range(table.shape[1]):
+            column = table.iloc[:, i]
+            if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+                column = column.astype("object").map(_in_words, na_action="ignore")
+            if not (column.isna() | (column == "")).all():
+                columns.append(column)
+        display(pd.concat(columns, axis=1) if columns else table)
 
     def banner(self, text: str) -> None:
         """A notice that stands out on the page. The text is shown as text."""
