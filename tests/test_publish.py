@@ -223,6 +223,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (outputs / "lext/broken/notebooks/10_x.ipynb").write_text('{"cells": [')
     (outputs / "lext/broken/tables/t.parquet").write_text("not parquet")
     (outputs / "cache").mkdir()
+    write_run(outputs, "dahl", "interactive", {}, None, METRICS)  # opened by hand: no run
     return outputs
 
 

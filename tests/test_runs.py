@@ -830,3 +830,15 @@ def test_tables_are_shown_as_words(tmp_path, monkeypatch, capsys):
     assert shown[0].iloc[1].tolist() == ["", "no", "yes", "–; yes", 1.0] and shown[0]["share"].dtype == "float64"
     run.show(table.head(0), empty="nothing")
     assert len(shown) == 1 and capsys.readouterr().out == "nothing\n"
+
+
+def test_the_signature_is_that_of_the_step_that_leads():
+    from factlab.runs.record import _collect
+
+    steps = {
+        "20_a": {"headline": {"signature": "a"}, "lead": True},
+        "30_b": {"headline": {"signature": "b"}},
+        "40_c": {"headline": None},
+    }
+    assert _collect(steps, list(steps))["signature"] == "a"
+    assert _collect(steps | {"20_a": {"headline": {"signature": "a"}}}, list(steps))["signature"] == "b"

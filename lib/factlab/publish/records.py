@@ -26,6 +26,9 @@ PAPERS = {
 ROLES = frozenset({"subject", "splitter", "checker", "judge", "writer", "embedder", "encoder", "author", "paraphraser"})
 FAILED = frozenset({"failed", "error", "timeout"})
 SKIPPED = frozenset({"site", "cache"})
+BY_HAND = (
+    "interactive"  # where notebooks that were opened by hand write: no run, and nobody asked for it to be published
+)
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,8 @@ class Run:
 
 
 def folders(outputs: Path) -> list[Path]:
-    """Every run's folder: `<paper>/<run>` that holds a notebook, run.json or metrics.json; the site and the cache are not runs."""
+    """Every run's folder: `<paper>/<run>` that holds a notebook, run.json or metrics.json; the site, the cache and what was opened by
+    hand are not runs."""
     found = []
     for paper in sorted(outputs.iterdir()) if outputs.is_dir() else []:
         if not paper.is_dir() or paper.name in SKIPPED or paper.name.startswith((".", "_")):
@@ -155,6 +159,7 @@ def folders(outputs: Path) -> list[Path]:
             run
             for run in sorted(paper.iterdir())
             if run.is_dir()
+            and run.name != BY_HAND
             and not run.name.startswith(".")
             and any((run / part).exists() for part in ("run.json", "metrics.json", "notebooks"))
         ]

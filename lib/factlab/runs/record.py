@@ -90,6 +90,7 @@ class Record:
 
 def _collect(metrics: dict[str, Any], steps: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {"models": {}, "prompts": {}, "data": {}, "signature": None}
+    leads = [step for step in steps if metrics.get(step, {}).get("lead")]
     for step in steps:
         entry = metrics.get(step, {})
         for name, counts in entry.get("models", {}).items():
@@ -103,5 +104,6 @@ def _collect(metrics: dict[str, Any], steps: Sequence[str]) -> dict[str, Any]:
                     total.setdefault(field, value)
         found["prompts"] |= entry.get("prompts", {})
         found["data"] |= entry.get("data", {})
-        found["signature"] = (entry.get("headline") or {}).get("signature") or found["signature"]
+        if step in leads or not leads:
+            found["signature"] = (entry.get("headline") or {}).get("signature") or found["signature"]
     return found
