@@ -185,6 +185,15 @@ def test_how_often_the_key_is_longest():
     assert exam.longest_key([even]).value == 0 and exam.longest_key([even], unit="characters").value == 1
 
 
+def test_how_often_it_would_be_by_lot():
+    one_longest, two, flat = (item(options=options(10, 11, x, 10)) for x in (10, 11, 12))
+    assert lengths.longest_by_chance([one_longest, two]) == 0.125 and lengths.longest_by_chance([flat]) == 0.25
+    assert lengths.longest_by_chance([item(key="")]) is None and lengths.longest_by_chance([]) is None
+    # What is drawn by lot is this often the longest.
+    turned = [item(options=one_longest.options, key=key) for key in "ABCD"]
+    assert exam.longest_key(turned).value == lengths.longest_by_chance(turned)
+
+
 # --- duplicates --------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factlab import exam
+from factlab.exam import choices
 
 OPTIONS = ["Dawson's fingers", "Central vein sign", "Hepatitis B", "T2 lesions"]
 
@@ -133,6 +134,25 @@ def test_number_of_options():
     for options in (1, 27, ["a"]):
         with pytest.raises(ValueError, match="2 to 26"):
             exam.parse_choice("A", options)
+
+
+@pytest.mark.parametrize(
+    ("reply", "cut", "why"),
+    [
+        ("B. Hepatitis B", False, ""),
+        (None, False, "no reply"),
+        ("I don't know.", False, "refuses, or does not know"),
+        ("<think>The cord", True, "reasoning without an end"),
+        ("A. red\nB. blue\nC. gr", True, "repeats the options, cut at its limit"),
+        ("A. blue", False, "gives letter A beside the words of B"),
+        ("A. rose\nC", False, "names several letters"),
+        ("It is late.", True, "no letter and no option can be read, cut at its limit"),
+    ],
+)
+def test_why_nothing_is_read(reply, cut, why):
+    options = ["red", "Hepatitis B" if why == "" else "blue", "green", "grey"]
+    assert choices.why_unread(reply, options, cut=cut) == why
+    assert (why == "") == (exam.parse_choice(reply, options, cut=cut).status == "scored")
 
 
 @settings(deadline=None)

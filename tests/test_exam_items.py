@@ -30,6 +30,14 @@ def test_id_comes_from_what_is_asked_and_offered():
     assert len({one.id, *(other.id for other in others)}) == 6
 
 
+def test_a_key_that_is_no_letter_stays_as_written():
+    assert (
+        item(key=" b ").key == "B"
+        and item(key=" The cord ").key == "The cord"
+        and item(key="the cord").key_number == -1
+    )
+
+
 def test_key_and_distractors():
     one = item(key=" b ")
     assert (one.key, one.key_number) == ("B", 1)

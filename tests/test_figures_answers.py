@@ -100,6 +100,16 @@ def test_counts_of_ones_own():
     assert rows["paper"].tolist() == ["b", "a"] and "4 atomic units" in texts(figure)
 
 
+def test_counts_of_what_may_be_in_several():
+    table = pd.DataFrame({"flag": ["long", "short"], "items": [2, 1]})
+    figure, rows = figures.counts(table, "flag", "items", "items", of=96, note="2 flagged")
+    assert rows["share"].tolist() == [2 / 96, 1 / 96]
+    assert {"96 items, 2 flagged", "2 (2 %)", "1 (1 %)"} <= set(texts(figure))
+    assert figures.describe(figure).startswith("Bars of the number of items by flag: 96 items, 2 flagged. One may be")
+    with pytest.raises(ValueError, match="flag 'long': 2 of 1 items"):
+        figures.counts(table, "flag", "items", "items", of=1)
+
+
 def test_nothing_to_share_out():
     figure, rows = figures.counts(QUESTIONS.iloc[2:3])
     assert rows["share"][0] is pd.NA and "0" in texts(figure)

@@ -307,6 +307,18 @@ def test_names_of_columns_do_not_overlap():
         assert apart(figure.axes[0].texts)
 
 
+def test_a_turned_name_that_fits_on_one_line_is_not_broken():
+    names = ["SmolLM2 short calibrated closed", *(f"endpoint {i} of the panel" for i in range(11))]
+    table = pd.DataFrame([("easy", name, 0.5, 20) for name in names], columns=["items_of", "endpoint", "hr", "n"])
+    figure, _ = figures.metric_by_domain(table, label="items_of", column="endpoint", name="accuracy")
+    assert (
+        figure.axes[0].get_xticklabels()[0].get_text() == names[0]
+        and figure.axes[0].get_xticklabels()[0].get_rotation()
+    )
+    # The name of a column is not always a noun.
+    assert figures.describe(figure).startswith("Heatmap of accuracy by row and endpoint: 1 row, 12 endpoints.")
+
+
 def test_many_cells():
     figure, table = ALL["many cells"]()
     assert len(table) == 47 * 13 and len(ticks(figure)) == figures.MOST

@@ -1,5 +1,6 @@
 """Figures of MS-Exam-Gen: how many endpoints miss an item, topics, cues, and the place of the key."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -62,6 +63,7 @@ ALL = {
     "misses": partial(figures.miss_distribution, MISSES),
     "all miss all": partial(figures.miss_distribution, ALIKE),
     "sixty endpoints": partial(figures.miss_distribution, WIDE, 20),
+    "guessed": partial(figures.miss_distribution, MISSES, chance=0.25),
     "bands": partial(figures.miss_distribution, BANDS.drop(columns="whose"), panel=12),
     "bands of two": partial(figures.miss_distribution, BESIDE, series="whose"),
     "no items": partial(figures.miss_distribution, MISSES.assign(items=0, share=None)),
@@ -132,6 +134,18 @@ def test_t_moves_the_line_and_the_share():
         assert table.loc[table["flagged"], "share"].sum() == pytest.approx(share)
 
 
+def test_what_guessing_would_leave_is_ringed():
+    figure, table = figures.miss_distribution(MISSES, chance=0.25)
+    expected = [96 * math.comb(8, k) * 0.75**k * 0.25 ** (8 - k) for k in range(9)]
+    (rings,) = [one for one in figure.axes[0].lines if one.get_marker() == "o"]
+    assert rings.get_ydata() == pytest.approx(expected) and table["guessed"].tolist() == pytest.approx(expected)
+    assert "rings: if all guessed" in figures.describe(figure) and figure.axes[0].get_ylim()[1] > max(expected)
+    assert "guessed" not in figures.miss_distribution(MISSES)[1].columns
+    for table, series in ((BANDS, ""), (BESIDE, "whose")):
+        with pytest.raises(ValueError, match="chance needs one series of counts"):
+            figures.miss_distribution(table, series=series, chance=0.25)
+
+
 def test_printed_bands_and_a_run_beside_them():
     figure, _ = ALL["bands"]()
     assert [p.get_height() for p in bars(figure)] == [0.53, 0.215, 0.255]
@@ -183,6 +197,14 @@ def test_cells_without_a_value_say_why_and_means_pass_over_them():
     assert one["mean"].iloc[0] == pytest.approx(float(one["value"].mean()))
 
 
+def test_where_every_cell_has_few_items_none_is_hollow():
+    figure, _ = figures.topic_heatmap(GRID.assign(n=6))
+    said = figures.describe(figure)
+    assert "each cell has fewer than 10 items" in said and "hollow" not in " ".join(texts(figure))
+    figure, _ = figures.topic_heatmap(GRID)
+    assert "each cell has fewer" not in figures.describe(figure) and "hollow: fewer than 10 items" in " ".join(texts(figure))  # fmt: skip
+
+
 def test_accuracy_of_the_library_can_be_drawn():
     items = [exam.Item(f"question {i}", ("a", "b", "c", "d"), "A", topic=f"t{i % 3}") for i in range(12)]
     replies = pd.DataFrame([(i.id, e, c, "scored") for i in items for e, c in (("x", "A"), ("y", "B"))], columns=["item_id", "endpoint", "choice", "status"])  # fmt: skip
@@ -205,6 +227,16 @@ def test_bars_of_cues_and_their_intervals():
     said = figures.describe(figure)
     assert "structure of the options: before repair 0.66 [0.63, 0.68], after repair 0.36 [0.34, 0.39], whole bank 0.38, chance 0.25." in said  # fmt: skip
     assert "n = 1,293 (before repair), 1,766 (after repair), 3,058 (whole bank) items" in said
+
+
+def test_each_bank_can_have_a_chance_of_its_own():
+    own = PRINTED.assign(chance_before=[0.25, 0.25, 0.08], chance_after=[0.25, 0.25, 0.07], chance_full=None)
+    figure, table = figures.cue_bars(own.drop(columns="chance"))
+    assert table["chance"].tolist()[6:8] == [0.08, 0.07] and table["chance"].isna().tolist() == [False, False, True] * 3
+    across = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    assert across == [0.25] * 4 + [0.08, 0.07]
+    assert "key is the one longest option: before repair 0.68" in figures.describe(figure)
+    assert ", chance 0.08 and 0.07." in figures.describe(figure)
 
 
 def test_one_bank_needs_no_legend():

@@ -47,6 +47,22 @@ def test_overall_is_a_line_with_a_band():
     assert "all answers 0.60" in texts(figure)
 
 
+def test_chance_is_a_dashed_line_and_kinds_have_marks_of_their_own():
+    table = categories(kind=["open", "closed", "open", "closed"])
+    figure, kept = figures.score_by_category(table, chance=0.25, kind="kind")
+    (dashed,) = [x for x in figure.axes[0].lines if x.get_linestyle() == "--"]
+    assert list(dashed.get_xdata()) == [0.25, 0.25] and "dashed: guessing, 0.25" in " ".join(texts(figure))
+    marks = sorted(
+        (x.get_ydata()[0], x.get_marker(), x.get_mec()) for x in figure.axes[0].lines if x.get_marker() != "None"
+    )
+    looks = [(kind, mark, colour) for kind, (_, mark, colour) in zip(kept["kind"], marks, strict=False)]
+    assert len(set(looks)) == 2 and len({mark for _, mark, _ in looks}) == len({colour for _, _, colour in looks}) == 2
+    assert {t.get_text() for t in figure.legends[0].get_texts()} == {"open", "closed"}
+    assert "Guessing: 0.25. " in figures.describe(figure) and f"open: {kept.loc[kept['kind'] == 'open', 'category'].iloc[0]}" in figures.describe(figure)  # fmt: skip
+    plain, _ = figures.score_by_category(table)
+    assert not plain.legends and "Guessing" not in figures.describe(plain)
+
+
 def test_names_are_wrapped_and_dollars_are_dollars():
     long = "Endocrinology, Diabetes and Metabolism of Rare Inherited Disorders in Children"
     figure, _ = figures.score_by_category(categories(category=[long, "$5 and $6", "x" * 80, ""]))

@@ -842,3 +842,13 @@ def test_the_signature_is_that_of_the_step_that_leads():
     }
     assert _collect(steps, list(steps))["signature"] == "a"
     assert _collect(steps | {"20_a": {"headline": {"signature": "a"}}}, list(steps))["signature"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1.0, "1"), (0.9997, "1.000"), (0.31, "0.31"), (0.3100004, "0.310"), (0.1 + 0.2, "0.3"), (0.0002, "2e-04"), (4289.0, "4,289")],
+)  # fmt: skip
+def test_numbers_keep_the_zeros_that_say_something(number, text):
+    from factlab.runs.workspace import _number
+
+    assert _number(number) == text

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -322,6 +323,8 @@ def test_labelled_lines_are_read(reply):
         ({"options": ["x", "y", "z", "w"], "answer": "none"}, ""),
         ({"options": ["x", "y", "z", "w"], "answer": "D) y"}, ""),  # which of the two is meant?
         ({"options": ["x", "y", "z", "w"], "answer": "(b) as is known"}, "B"),
+        ({"options": ["x", "y", "y", "y"], "answer": "D) y"}, "D"),  # its own words, which others share
+        ({"options": ["x", "y", "y", "w"], "answer": "D) y"}, ""),
     ],
 )
 def test_keys_are_letters(given, key, index):
@@ -411,10 +414,32 @@ def test_verdicts_in_lines():
 
 
 def test_builders_are_marked_in_a_panel():
-    table = consistency.overlap(
-        ["openai/gpt-5-mini", "Other = local/smollm2|answer|chat|closed"], ["openai/GPT-5-mini@http://x/v1", "none"]
-    )
-    assert table["overlaps"].tolist() == [True, False] and table["primary"].tolist() == [False, True]
+    panel = ["openai/gpt-5-mini", "Other = local/smollm2|answer|chat|closed"]
+    table = consistency.overlap(panel, ["openai/GPT-5-mini@http://x/v1", "none"])
+    assert table["overlaps"].tolist() == [True, False] and table["endpoint"].tolist() == ["openai/gpt-5-mini", "Other"]
+    assert consistency.overlap_sentence(table, []).startswith("1 of the 2 endpoints")
+    assert consistency.overlap_sentence(consistency.overlap([], []), ["x", "none"]).endswith("left out would be: x")
+
+
+def test_a_recorded_endpoint_is_known_by_the_model_that_answered(tmp_path, monkeypatch):
+    from factlab import runs
+    from factlab.studies.ms_exam_gen.banks import sample_bank
+
+    for folder in ("notebooks", "params"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path)
+    run = runs.open("outputs/ms_exam_gen/test", "ms_exam_gen/40_audit")
+    panel = [
+        "recorded/SmolLM2 choose open",
+        "recorded/longest option",
+        "MiniLM stem = local/minilm|-|similarity|closed",
+    ]
+    found = consistency.recorded(run, panel, "", sample_bank())
+    table = consistency.overlap(panel, ["local/smollm2"], found)
+    assert table["model"].tolist() == ["local/smollm2", "longest", "local/minilm"]
+    assert table["overlaps"].tolist() == [True, False, False]
+    assert len(consistency.overlap(["recorded"], ["local/smollm2"], found)) == len(found) == 12
+    assert consistency.recorded(run, panel[2:], "no such file", []) == []
 
 
 def test_planted_faults_of_the_sample_are_found():
@@ -444,9 +469,65 @@ def test_the_probe_before_and_after():
     )
     table = cue_stages.cue_table(found.reset_index())
     assert table["cue"].tolist() == ["structure", "both", "longest_key"] and {"after_low", "n_kept"} <= set(table)
-    assert "no items" in cue_stages.cue_sentence(found.reset_index())
-    one = cue_stages.cues({"kept": [item()]}, permutations=0)
-    assert one["status"].tolist() == ["undefined", "undefined", "scored"]
+    assert table["chance_kept"].tolist()[:2] == [0.25, 0.25] and table["chance_kept"][2] < 0.25
+    said = cue_stages.cue_sentence(found.reset_index())
+    assert "no items" in said and "% of 160 keys" in said.replace(" %", "%") and "%" not in said.replace(" %", "")
+    assert set(cue_stages.in_words(found.reset_index())["bank"]) == set(cue_stages.STAGES.values())
+
+
+def test_a_handful_of_items_is_not_probed():
+    few, enough = bank(19), bank(20)
+    found = cue_stages.cues({"after": few, "kept": []}, permutations=0)
+    assert found["status"].tolist() == ["undefined", "undefined", "scored"] + ["undefined"] * 3
+    assert found["reason"].iloc[0] == "19 items, fewer than 20" and not cue_stages.probed(found)
+    assert cue_stages.cue_sentence(found).startswith("no probe for cues")
+    assert cue_stages.probed(cue_stages.cues({"after": enough}, permutations=0))
+    flags = exam.audit(few)
+    decided = screen.decide(few, flags, []).assign(kept=False)
+    notes = screen.warnings(few, decided, flags, found, "none", "", "run")
+    assert notes[0].startswith("No item stays") and notes[-1].startswith("The probe for cues was not made")
+    found = cue_stages.cues({"after": bank(40), "kept": []}, permutations=0)
+    notes = screen.warnings(few, decided, flags, found, "none", "", "run")
+    assert notes[-1].startswith("The probe learns from 40 items")  # of the last stage that has any
+
+
+def test_what_is_left_out_is_named_with_its_question():
+    items = [item(), item(question="In which year was the study of lesions published?")]
+    flags = exam.audit(items)
+    out = screen.left_out(items, screen.decide(items, flags, ["trivia"]))
+    assert out["question"].tolist() == [items[1].question] and out["reasons"].tolist() == ["trivia"]
+    told = screen.flag_counts(flags)
+    assert told.set_index("flag").at["a question about a publication", "items"] == 1
+
+
+def test_quotes_that_were_found_and_that_were_not(index, model):
+    made = writing.tasks(planned("lesions sound"), index, {"hard": 1})
+    written = writing.write(model, made, index, progress=False)
+    assert "its passage was checked" in writing.warnings(written, "x", "json")[-1]
+    lost = [replace(i, evidence=tuple(replace(e, start=None, end=None) for e in i.evidence)) for i in written.items]
+    said = writing.warnings(replace(written, items=lost), "x", "json")[-1]
+    n = sum(len(i.evidence) for i in lost)
+    assert f"{n} of {n} quotes do not stand" in said and "was checked" not in said
+    bare = writing.warnings(replace(written, items=[replace(i, evidence=()) for i in lost]), "x", "json")
+    assert bare[-1].endswith("Nothing is quoted in support.")
+
+
+def test_a_checklist_of_the_subtopics_says_nothing(index):
+    found, _ = topics.gather(index, topics.SEEDS[:4])
+    made = topics.from_documents(found, index)
+    covered = topics.coverage(made, topics.SEEDS[:4])
+    calls = pd.DataFrame(columns=["step", "reply", "status", "error", "subtopics"])
+    notes = topics.warnings(made, covered, found, calls, "documents")
+    assert "checklist" not in topics.sentence(made, covered)
+    assert any("says nothing" in note for note in notes) and "4 seeded queries: the paper has 18." in notes
+    other = topics.coverage(made, ["optic nerve"])
+    assert "of 1 concepts of the checklist" in topics.sentence(made, other)
+    assert not any("says nothing" in note for note in topics.warnings(made, other, found, calls, "documents"))
+
+
+def test_split_sentences_in_words():
+    assert corpus.split_sentence((0, 210)) == "every sentence stands whole in some passage"
+    assert corpus.split_sentence((3, 1210)) == "3 of 1,210 sentences stand whole in no passage"
 
 
 def test_an_empty_bank_is_said_and_breaks_nothing():

@@ -1,5 +1,6 @@
 """MS-Exam-Gen's panel: lines of endpoints, passages for an open book, the lock, answers of every kind, queues, and what is said of them."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -333,6 +334,83 @@ def test_chance_is_told_from_knowledge():
     assert table["p"].iloc[2] == pytest.approx(0.0262, abs=5e-4)  # 16 or more of 40 at 1/4
 
 
+def test_those_above_chance_are_named_where_they_are_few():
+    x = np.zeros((40, 3), dtype=int)
+    x[:10, 0], x[:40, 1], x[:8, 2] = 1, 1, 1
+    results = panel_of(x)
+    sat = endpoints.endpoint_table([endpoints.Endpoint(f"e{j}", f"m{j}", "answer", "chat", "closed") for j in range(3)])
+    notes = evaluation.warnings(results, exam.accuracy(results), evaluation.against_chance(results), sat, "")
+    assert "2 of 3 endpoints are not told from guessing (25 %): only e1 is." in notes
+
+
+def test_endpoints_that_answer_with_one_letter_are_listed():
+    answers = [(one.id, "stuck", "A", "scored") for one in ITEMS] + [
+        (one.id, "even", "ABCD"[n % 4], "scored") for n, one in enumerate(ITEMS)
+    ]
+    results = exam.mark(pd.DataFrame(answers, columns=["item_id", "endpoint", "choice", "status"]), ITEMS)
+    said = evaluation.leaning(results)
+    assert (
+        said.startswith("1 of 2 endpoints choose one letter")
+        and "(stuck A in 100 %)" in said
+        and "keys at A 25 %" in said
+    )
+    assert evaluation.leaning(results[results["endpoint"] == "even"]) == ""
+    assert evaluation.leaning(results[results["item_id"].isin([i.id for i in ITEMS[:9]])]) == "", (
+        "nine are too few to tell"
+    )
+    answers = endpoints.ask(endpoints.read_endpoint("longest"), None, SAMPLE)
+    results, sat = (
+        exam.mark(answers.assign(choice="A"), SAMPLE),
+        endpoints.endpoint_table(endpoints.read_panel(["longest"])),
+    )
+    scores = exam.accuracy(results, replicates=200)
+    notes = evaluation.warnings(results, scores, evaluation.against_chance(results), sat, "")
+    row = scores.iloc[0]
+    assert f"96 items: intervals reach up to {50 * (row['high'] - row['low']):.0f} points either way." in notes
+    assert evaluation.leaning(results) in notes
+
+
+def test_what_could_not_be_read_says_why():
+    e = endpoints.read_endpoint("x = local/smollm2|answer|chat|closed")
+    said = ["A. blue 0", "A. blue 1", "A. red 2\nB. blue", "I cannot answer that."]
+    table = pd.DataFrame(
+        {"item_id": [endpoints.about_of(i, e, 0) for i in ITEMS[:4]], "reply": said, "finish_reason": ["stop", "stop", "length", "stop"]}
+    )  # fmt: skip
+    results = exam.mark(endpoints.ask(e, models.load("recorded", table=table), ITEMS[:4]), ITEMS[:4])
+    found = evaluation.unread(results, ITEMS).set_index("why")
+    assert found["answers"].to_dict() == {
+        "gives letter A beside the words of B": 2,
+        "repeats the options, cut at its limit": 1,
+        "refuses, or does not know": 1,
+    }
+    assert found["example"].iloc[0] == "A. blue 0"
+    assert evaluation.unread(results[:0], ITEMS).empty
+
+
+def test_ways_of_asking_are_told_for_recorded_endpoints_too():
+    sat = endpoints.read_recorded(places.samples("ms_exam_gen", "results.csv"), SAMPLE)[1]
+    strange = endpoints.Endpoint("theirs", "recorded", "a prompt of theirs", "recorded", "closed")
+    table = endpoints.endpoint_table([*sat, strange])
+    ways = evaluation.ways(table).set_index("scoring")
+    assert ways["endpoints"].sum() == 13 and ways.at["recorded", "what it means"] == "not said"
+    shown = evaluation.first_prompts([*sat, strange], SAMPLE, {SAMPLE[0].id: "A passage."})
+    assert "SmolLM2 texts closed" in set(shown["endpoint"]) and "theirs" not in set(shown["endpoint"])
+    kinds = evaluation.with_kind(
+        pd.DataFrame({"endpoint": ["MiniLM passage", "longest option", "SmolLM2 chat closed"]}), table
+    )
+    assert kinds["kind"].tolist() == ["no language model, open book", "no language model", "language model"]
+
+
+def test_what_the_audit_left_out_is_said(run):
+    assert banks.left_out_sentence(run, ITEMS, pd.DataFrame()) == "none is left out here"
+    audit = runs.open("outputs/ms_exam_gen/test", "ms_exam_gen/40_audit")
+    audit.write("items", exam.to_table(ITEMS))
+    audit.finish(metrics={"items": 15, "kept": 12})
+    kept, left_out = banks.select(run, [*ITEMS, ITEMS[0]][:12])
+    assert banks.left_out_sentence(run, kept, left_out) == "40_audit left out 3 of 15 items; none is left out here"
+    assert banks.left_out_sentence(run, ITEMS[:5], pd.DataFrame()) == "none is left out here", "another bank"
+
+
 def test_shared_difficulty_is_found_where_it_is_and_not_elsewhere():
     rng = np.random.default_rng(0)
     hard = rng.random(80)[:, None]
@@ -353,6 +431,107 @@ def test_shared_difficulty_is_found_where_it_is_and_not_elsewhere():
     wide = pd.DataFrame(np.eye(4, dtype=int), columns=["0", "1", "2", "3"])
     assert list(difficulty.one_voice(wide, endpoints.endpoint_table(panel)).columns) == ["0", "3"]
     assert [difficulty.threshold(m) for m in (1, 2, 6, 12, 13)] == [1, 1, 2, 4, 4]
+
+
+LETTERS = [item(n, "ABCD"[n % 4]) for n in range(80)]
+KEYS = {i.id: i.key for i in LETTERS}
+
+
+def matrix(x) -> pd.DataFrame:
+    return pd.DataFrame(np.asarray(x, dtype=int), index=[i.id for i in LETTERS])
+
+
+def test_a_panel_that_favours_a_letter_is_not_one_that_finds_items_hard():
+    rng = np.random.default_rng(0)
+    at_a = np.array([i.key == "A" for i in LETTERS])[:, None]
+    leaning = matrix(np.where(rng.random((80, 8)) < 0.7, at_a, rng.random((80, 8)) < 0.25))
+    assert difficulty.shared_difficulty(leaning, 500)["p"] < 0.01
+    found = difficulty.shared_difficulty(leaning, 500, groups=list(KEYS.values()))
+    assert found["p"] > 0.05 and 0.6 < found["ratio"] < 1.5
+    table = difficulty.misses_by_key(leaning, KEYS).set_index("key")
+    assert table["items"].tolist() == [20] * 4 and table["mean_missed"].idxmin() == "A"
+    missed = exam.difficulty(leaning)
+    letters = pd.Series(KEYS)[missed.index]
+    share = missed.groupby(letters).transform("mean").var(ddof=0) / missed.var(ddof=0)
+    assert difficulty.key_letter(leaning, KEYS)["share"] == pytest.approx(share)
+    said = difficulty.key_sentence(leaning, KEYS)
+    assert f"{100 * share:.0f} % of the variance" in said and "items with key A are missed by" in said
+    hard = matrix(rng.random((80, 8)) > rng.random(80)[:, None])
+    assert not difficulty.key_letter(hard, KEYS)["telling"]
+    assert difficulty.shared_difficulty(hard, 500, groups=list(KEYS.values()))["p"] < 0.01
+    alike = matrix(np.repeat(at_a, 3, axis=1))
+    none = difficulty.shared_difficulty(alike, 10, groups=list(KEYS.values()))
+    assert "cannot be said" in difficulty.shared_sentence(none, difficulty.LETTER)
+
+
+def test_groups_make_no_difference_where_there_is_one():
+    x = matrix(np.random.default_rng(1).random((80, 5)) < 0.4)
+    one = difficulty.shared_difficulty(x, 100, groups=["all"] * 80)
+    assert one == difficulty.shared_difficulty(x, 100)
+
+
+def test_the_notes_name_the_letter_and_what_guessing_flags():
+    rng = np.random.default_rng(2)
+    at_a = np.array([i.key == "A" for i in LETTERS])[:, None]
+    sat = endpoints.endpoint_table([])
+
+    def notes(x, t):
+        loo, told = exam.leave_one_out(x, t), exam.discrimination(x)
+        return difficulty.difficulty_warnings(x, t, KEYS, difficulty.shared_difficulty(x, 50), loo, told, sat)
+
+    leaning = notes(matrix(np.where(rng.random((80, 12)) < 0.7, at_a, rng.random((80, 12)) < 0.25)), 4)
+    assert "is the letter of the key" in leaning[0] and "with the same letter as key" in leaning[1]
+    guessing = matrix(rng.random((80, 12)) < 0.25)
+    assert difficulty.flagged_by_guessing(12, 4) == pytest.approx(0.99961, abs=1e-5)
+    assert any("would flag over 99.9 % of the items" in note for note in notes(guessing, 4))
+    good = notes(matrix(rng.random((80, 12)) < 0.8), 4)
+    assert not [note for note in good if "letter of the key" in note or "guesses would flag" in note]
+    assert not [note for note in notes(guessing, 12) if "guesses would flag" in note], "few are missed by all who guess"
+    assert any("by chance alone half would" in note for note in good)
+    said = difficulty.flag_sentence(exam.missed_by(guessing, 4, replicates=50), 12, 4)
+    assert said.startswith("Missed by 4 or more of 12 endpoints: ") and "25.5 %" in said and "53.0 %" in said
+
+
+def test_bands_say_of_how_many_items_and_hide_few():
+    x = matrix(np.random.default_rng(3).random((80, 6)) < 0.4).rename(columns=str)
+    found = exam.accuracy_by_difficulty(x)
+    table = difficulty.band_table(x, 12)
+    assert table["endpoint"].tolist() == list("012345") and table.columns[-1] == "missed by 4+ others"
+    for row in found.itertuples():
+        cell = table.set_index("endpoint").loc[row.endpoint, f"missed by {row.difficulty} others"]
+        assert cell == (f"{row.value:.2f} of {row.items}" if row.items >= 12 else f"too few: {row.items}")
+
+
+def test_sources_that_follow_from_the_label_are_said():
+    x = pd.DataFrame(np.random.default_rng(4).integers(0, 2, (12, 4)))
+    fixed = [_sourced(n, 1 + n % 2) for n in range(12)]
+    x.index = [i.id for i in fixed]
+    said = difficulty.source_sentence(exam.source_counts(fixed, x), fixed)
+    assert "the label fixes the number of sources (easy 1, synthesis 2)" in said
+    free = [_sourced(n, 1 + n % 3) for n in range(12)]
+    x.index = [i.id for i in free]
+    assert "the label fixes" not in difficulty.source_sentence(exam.source_counts(free, x), free)
+
+
+def _sourced(n: int, count: int) -> Item:
+    evidence = tuple(Evidence(f"c{k}", "x", source=f"s{k}") for k in range(count))
+    return Item(
+        f"Q{n}?", ("a", "b", "c", "d"), "A", label="synthesis" if n % 2 else "easy", topic="t", evidence=evidence
+    )
+
+
+def test_groups_that_are_the_same_are_known():
+    table = pd.DataFrame({"batch": list("aabbc"), "parent": list("xxyyz"), "topic": list("mnopq")})
+    assert difficulty.same_groups(table, "batch", "parent") and not difficulty.same_groups(table, "topic", "parent")
+    assert not difficulty.same_groups(pd.DataFrame({"batch": list("ab"), "parent": list("xx")}), "batch", "parent")
+
+
+def test_the_test_of_the_rasch_model_is_told_once():
+    x = matrix(np.random.default_rng(5).random((80, 12)) < np.linspace(0.3, 0.7, 12))
+    fit = exam.rasch(x)
+    for reason in ("the model does not hold (Andersen's test, p = 0.042): read it as a summary", ""):
+        said = difficulty.rasch_sentence(dataclasses.replace(fit, reason=reason))
+        assert said.count("Andersen") == 1 and ". the" not in said
 
 
 def test_queues_hold_what_most_miss_and_what_guessing_gives_is_said():
@@ -399,6 +578,32 @@ def test_queues_hold_what_most_miss_and_what_guessing_gives_is_said():
     )
 
 
+def test_a_queue_that_is_one_letter_is_said_to_be():
+    lean = [(i.id, f"e{j}", "A", "scored") for i in LETTERS[:24] for j in range(6)]
+    results = exam.mark(pd.DataFrame(lean, columns=["item_id", "endpoint", "choice", "status"]), LETTERS[:24])
+    no_flags = pd.DataFrame(columns=["item_id", "group", "flag", "detail"])
+    correct = exam.correct_matrix(results)
+    queues = review.queue_table(exam.key_risk(results), LETTERS[:24], no_flags, exam.discrimination(correct))
+    assert review.favoured(queues, "non_key") == ("A", 18, 18, 0)
+    assert review.sentence(review.queue_sizes(queues), queues).endswith("in 18 of these 18 the panel names A")
+    assert "In 18 of the 18 items of the non-key queue" in review.letter_sentence(queues, "non_key")
+    sizes, changes = (
+        review.queue_sizes(queues),
+        review.rank_change(exam.scores_without(results, exam.key_risk(results))),
+    )
+    notes = " ".join(review.warnings(sizes, queues, endpoints.endpoint_table([]), changes))
+    assert "this panel favours A" in notes and "the stricter queue and the flags say more" not in notes
+    spread = [(i.id, f"e{j}", "ABCD"[(n + 1) % 4], "scored") for n, i in enumerate(LETTERS[:24]) for j in range(6)]
+    results = exam.mark(pd.DataFrame(spread, columns=["item_id", "endpoint", "choice", "status"]), LETTERS[:24])
+    queues = review.queue_table(exam.key_risk(results), LETTERS[:24], no_flags, exam.discrimination(correct))
+    assert review.sentence(sizes, queues).endswith("if all guessed)")
+    assert review.favoured(queues, "non_key") is None and review.favoured(queues.head(0), "majority") is None
+    shown = review.shown_queue(queues.head(1)).iloc[0]
+    assert shown["key"] == "A: red 0 (0)" and shown["other option most chosen"] == "B: blue 0 (6)"
+    assert review.shown_sizes(sizes)["items"].tolist() == ["18 of 24", "18 of 24"]
+    assert review.by_subset(exam.scores_without(results, exam.key_risk(results)))["subset"].nunique() == 3
+
+
 def test_items_for_the_orders_keep_the_labels():
     drawn = option_orders.draw(SAMPLE, 32)
     shares = pd.Series([i.label for i in drawn]).value_counts().to_dict()
@@ -418,9 +623,29 @@ def test_an_endpoint_that_only_sees_places_is_found_out():
     assert effects.loc["stuck", ["stable", "accuracy_mean", "position_effect"]].tolist() == [0, 0.25, True]
     places_ = option_orders.place_table(marked, effects.reset_index()).set_index(["endpoint", "key_place"])["value"]
     assert places_["stuck"].to_dict() == {0: 1, 1: 0, 2: 0, 3: 0}
-    notes = option_orders.order_warnings(effects.reset_index(), exam.order_study(effects.reset_index()))
-    assert any("stuck chooses A in 100%" in note for note in notes)
-    assert option_orders.changed_minds(marked, SAMPLE)["changed"].min() >= 1
+    sat = [endpoints.Endpoint("stuck", "m", "answer", "choose", "closed"), endpoints.read_endpoint("longest")]
+    effects = option_orders.with_scoring(effects.reset_index(), sat)
+    assert option_orders.movable(effects)["endpoint"].tolist() == ["stuck"], "the longest option stands where it stands"
+    study = exam.order_study(option_orders.movable(effects))
+    assert (study["endpoints"], study["stable"], study["tested"]) == (1, 0, 1)
+    said = option_orders.order_sentence(study, effects)
+    assert said.startswith("1 endpoint in four orders of 24 items") and said.endswith(
+        "1 that cannot see places not counted"
+    )
+    notes = option_orders.order_warnings(effects, study)
+    assert any("1 of 1 choose one letter in more than half of their answers: stuck A in 100 %" in n for n in notes)
+    assert any(n.endswith("cannot see places: longest.") for n in notes)
+    minds = option_orders.changed_minds(marked, SAMPLE, effects)
+    assert len(minds) == 24 and minds["endpoints"].eq(1).all() and minds["changed"].eq(1).all() and minds["options"].eq(4).all()  # fmt: skip
+    said = option_orders.minds_sentence(minds, 5)
+    assert "in 24 of 24 items, of all 1 endpoints in 24" in said and "24 items change as much as the first" in said
+    free = effects.assign(order_free=True)
+    assert option_orders.order_sentence(exam.order_study(option_orders.movable(free)), free) == "no endpoint sees the order of the options"  # fmt: skip
+    assert not len(option_orders.changed_minds(marked, SAMPLE, free))
+    letters = option_orders.in_letters(marked[marked["endpoint"] == "stuck"])
+    assert letters["chosen"].eq("A").all() and letters["chosen, in the bank's order"].head(4).tolist() == list("ABCD")
+    assert option_orders.drawn_sentence(SAMPLE[:29], 32).startswith("29 of the 32 items asked for")
+    assert option_orders.drawn_sentence(SAMPLE[:32], 32) == "32 items, drawn by construction label."
 
 
 def test_no_sentence_of_an_empty_or_uniform_panel_is_undefined():
@@ -437,7 +662,9 @@ def test_no_sentence_of_an_empty_or_uniform_panel_is_undefined():
             exam.leave_one_out(correct, 1),
             exam.discrimination(correct),
         )
-        said += difficulty.difficulty_warnings(correct, shared, loo, told, sat) + [
+        keys = results.drop_duplicates("item_id").set_index("item_id")["key"].to_dict()
+        said += [difficulty.key_sentence(correct, keys)]
+        said += difficulty.difficulty_warnings(correct, 1, keys, shared, loo, told, sat) + [
             difficulty.rasch_sentence(exam.rasch(correct))
         ]
         said += [

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from factlab import comparability, exam, figures, places, runs
-from factlab.studies.ms_exam_gen import audit, beside, published
+from factlab.runs.parameters import read_declared
+from factlab.studies.ms_exam_gen import audit, banks, beside, published
 
 AT = audit.numbers()
 TABLES = ["claims", "counts", "cues", "labels", "misses", "parents", "rules", "settings", "statistics", "table4"]
@@ -52,6 +53,9 @@ def test_settings_have_the_names_of_parameters():
     assert settings["aspect"].is_unique and set(settings["decides"]) == {"yes", "no"}
     own = {"bank", "items", "panel", "prompt", "unresolved", "builder", "retriever", "t"}
     assert set(settings["aspect"]) == own | set(beside._SETTINGS)
+    folder = places.root() / "notebooks" / "ms_exam_gen"
+    declared = set().union(*(read_declared(path) for path in folder.glob("*.ipynb")))
+    assert set(beside._SETTINGS) - declared == set()
 
 
 # ---------------------------------------------------------------- shares
@@ -218,12 +222,18 @@ def test_findings():
     assert not found["recomputed"].str.contains("nan|None").any()
     at = found.set_index("claim")["verdict"]
     assert at["items of the four labels make the bank"] == at["predictions of the primary panel"] == "holds"
-    assert at["miss counts correlate with those without an endpoint"] == at["the length of the key gives less away"] == at["the agreement of flags shows it"] == "in part"  # fmt: skip
+    assert at["miss counts correlate with those without an endpoint"] == at["the agreement of flags shows it"] == "in part"  # fmt: skip
     assert at["nine of eleven endpoints show position effects"] == "not shown"
     assert at["some items are harder than others for the panel"] == "holds"
-    assert "31.1 %" in found.set_index("claim")["recomputed"]["the length of the key gives less away"]
+    assert at["the length of the key gives less away"] == "holds"
+    said = found.set_index("claim")[["printed", "recomputed"]].agg(" ".join, axis=1)
+    assert "31.1 % at most" in said["the length of the key gives less away"]
+    # The text prints a bound: what needs the number itself is said to.
+    loo = said["miss counts correlate with those without an endpoint"]
+    assert loo.startswith("at least 0.934") and "if 0.934 is the smallest of the twelve" in loo
+    assert "up to 11.5 %" in said["the agreement of flags shows it"]
     counts = found["verdict"].value_counts()
-    assert published.claims_sentence(found).startswith(f"Of {len(found)} claims: {counts['holds']} hold, {counts['in part']} in part")  # fmt: skip
+    assert published.claims_sentence(found).startswith(f"Of {len(found)} claims: {counts['holds']} hold, {counts['in part']} hold in part only, {counts.get('does not hold', 0)} do not hold, ")  # fmt: skip
 
 
 def test_a_number_that_is_changed_is_found(monkeypatch):
@@ -258,6 +268,7 @@ def test_a_number_that_is_changed_is_found(monkeypatch):
 def test_what_follows_unsaid():
     at = published.implied().set_index("what")["value"]
     assert at["items missed by two or three endpoints"] == "21.5 %" and at["legacy items that were flagged"] == "94.1 %"
+    assert at["from the lowest endpoint up to the lowest API endpoint"] == "33.72 points" and not [w for w in at.index if "range of the five" in w]  # fmt: skip
     assert at["lowest API endpoint"] == "80.61 %" and at["items missed by exactly four"].endswith("11.5 %")
     assert at["advantage and ratio in Hard items"] == "the ratio binds below 26.7 words, the advantage above"
     assert published.independence().notna().all(axis=None)
@@ -269,9 +280,14 @@ def test_what_follows_unsaid():
 def test_figures_are_drawn_from_the_numbers():
     figure, table = figures.miss_distribution(published.misses(), panel=12)
     assert table["share"].sum() == pytest.approx(1) and "25.5 %" in figures.describe(figure)
-    figure, table = figures.topic_heatmap(published.parents(), "parent")
-    assert table["value"].tolist() == pytest.approx([0.679, 0.725, 0.743, 0.745])
-    assert "in brackets" not in figures.describe(figure)
+
+
+def test_tables_are_shown_in_words():
+    shown = published.shown_shares(audit.shares())
+    assert shown["what"].is_unique and not shown["what"].str.contains("before|after|full|_").any()
+    assert shown.set_index("what")["95 % interval"][[audit.BEST, "API range"]].tolist() == ["88.6 to 90.7", "–"]
+    for name in published.HEADS:
+        assert not {"k", "fell", "ratio", "longest"} & set(published.printed(name).columns)
 
 
 # ---------------------------------------------------------------- a run beside them
@@ -308,14 +324,16 @@ def test_numbers_of_a_run_stand_beside_the_printed_ones(run):
     results = beside.own_results(run)
     at = beside.table(run, results).set_index("measure")
     accuracy = answers().groupby("endpoint")["correct"].mean()
-    assert at["yours"]["range"] == f"{100 * (accuracy.max() - accuracy.min()):.1f} points" and at["printed"]["range"] == "42.8 points"  # fmt: skip
-    assert at["yours"]["unresolved answers"] == "12 of 360" and at["n"].unique().tolist() == ["30 items, 12 endpoints"]
+    assert at["this run"]["range"] == f"{100 * (accuracy.max() - accuracy.min()):.1f} points" and at["printed"]["range"] == "42.8 points"  # fmt: skip
+    assert at["this run"]["unresolved answers"] == "12 of 360" and at["n"].unique().tolist() == [
+        "30 items, 12 endpoints"
+    ]
     missed = 12 - answers().groupby("item_id")["correct"].sum()
-    assert at["yours"]["missed by a third of the panel"] == f"{100 * (missed >= 4).mean():.1f} % (4 of 12)"
+    assert at["this run"]["missed by a third of the panel"] == f"{100 * (missed >= 4).mean():.1f} % (4 of 12)"
     both = beside.own_misses(run, results)
-    assert both[both["whose"] == "yours"]["share"].sum() == pytest.approx(1)
+    assert both[both["whose"] == "this run"]["share"].sum() == pytest.approx(1)
     _, drawn = figures.miss_distribution(both, series="whose")
-    assert drawn[drawn["whose"] == "yours"]["at_least"].max() == pytest.approx(1)
+    assert drawn[drawn["whose"] == "this run"]["at_least"].max() == pytest.approx(1)
 
 
 def test_builders_and_other_orders_are_left_out(run):
@@ -326,24 +344,31 @@ def test_builders_and_other_orders_are_left_out(run):
     assert beside.flag_at(run, 10) == 3
     record(run, t=5)
     assert beside.flag_at(run, 10) == 5
-    assert "(5 of 10)" in beside.table(run, results).set_index("measure")["yours"]["missed by a third of the panel"]
+    assert "(5 of 10)" in beside.table(run, results).set_index("measure")["this run"]["missed by a third of the panel"]
 
 
 def test_one_endpoint_and_option_orders(run):
     run.write("results", answers(endpoints=1))
-    at = beside.table(run, beside.own_results(run)).set_index("measure")["yours"]
-    assert at["correlation without an endpoint, smallest"] == "undefined"
+    at = beside.table(run, beside.own_results(run)).set_index("measure")["this run"]
+    assert at["correlation without an endpoint, smallest (Pearson)"] == at["the same (Spearman)"] == "undefined"
     items = [exam.Item(f"q{i}", ("a", "b", "c", "d"), "ABCD"[i % 4], topic="t") for i in range(12)]
     sheet = exam.order_sheet(items)
     sat = pd.concat([sheet.assign(endpoint=e, choice=c, status="scored") for e, c in (("x", "A"), ("y", sheet["key"]))])
-    run.write("order_effects", exam.order_effects(exam.mark_orders(sat, items), permutations=200))
-    at = beside.table(run, beside.own_results(run)).set_index("measure")["yours"]
+    effects = exam.order_effects(exam.mark_orders(sat, items), permutations=200)
+    run.write("order_effects", effects)
+    at = beside.table(run, beside.own_results(run)).set_index("measure")["this run"]
     assert at["same option in every order"] == "50.0 %" and at["position effects"] == "1 of 2"
+    # One that cannot see places is not counted, and where none can there is nothing to say.
+    run.write("order_effects", effects.assign(order_free=[False, True]))
+    at = beside.table(run, beside.own_results(run)).set_index("measure")["this run"]
+    assert at["same option in every order"] == "0.0 %" and at["position effects"] == "1 of 1"
+    run.write("order_effects", effects.assign(order_free=True))
+    assert "position effects" not in set(beside.table(run, beside.own_results(run))["measure"])
 
 
 SAME = {
     "bank": "locked MS-MRI bank", "builder": "openai/gpt-5-mini", "retriever": "openai/text-embedding-3-large", "store": "chroma",
-    "chunk_chars": 1200, "overlap": 200, "each": 4, "k": 3, "synthesis_k": 30, "per_source": 2, "snippets": 10, "temperature": 0,
+    "chunk_chars": 1200, "overlap": 200, "per_query": 4, "k": 3, "synthesis_k": 30, "per_source": 2, "snippets": 10, "temperature": 0,
     "repair_temperature": 0.1, "near": 0.9, "cosine": 0.9, "replicates": 4000, "order_items": 100,
 }  # fmt: skip
 
@@ -362,10 +387,26 @@ def test_verdict(run):
     assert table.loc[table["same"] != True, "aspect"].tolist() == ["items", "panel"]  # noqa: E712  (missing is not same either)
 
 
+def test_the_bank_and_the_items_in_four_orders_are_those_used(run):
+    record(run, order_items=32)
+    assert beside.own_settings(run, None)["order_items"] == 32
+    sample = banks.sample_bank()
+    run.write("bank", exam.to_table(sample))
+    run.write("order_effects", pd.DataFrame({"endpoint": ["x"], "items": [29]}))
+    settings = beside.own_settings(run, None)
+    assert (settings["bank"], settings["order_items"]) == ("sample bank", 29)
+    run.write("bank", exam.to_table([exam.Item("Which?", ("a", "b", "c", "d"), "A", topic="t")]))
+    assert beside.own_settings(run, None)["bank"] == "the run's own items"
+
+
 def test_summary_and_warnings():
     found = published.findings()
     said = published.summary(None, "", found)
     assert said.startswith(f"{(found['verdict'] == 'holds').sum()} of {len(found)} claims hold") and "at least 0.942" in said  # fmt: skip
     assert published.summary(answers(), "Not comparable with x: y.", found).endswith(". Not comparable with x.")
-    notes = published.warnings(None, "")
-    assert published.warnings(answers(), "no") == ["no", *notes]
+    assert "0.934, if it is the smallest of the twelve, cannot be Pearson's" in said
+    notes = published.warnings(None, "", found)
+    assert published.warnings(answers(), "no", found) == ["no", *notes]
+    assert "6.6 %" in " ".join(notes) and "cannot be told" in " ".join(notes)
+    wrong = published.warnings(None, "", found.assign(verdict="does not hold"))
+    assert len(wrong) == len(notes) + 1 and wrong[-1].startswith("A claim that does not hold")

@@ -90,6 +90,38 @@ def parse_choice(
     return Parsed(None, "truncated" if cut else "unparsable")
 
 
+def why_unread(reply: str | None, options: Sequence[str], *, cut: bool = False) -> str:
+    """Why `parse_choice` reads no choice in a reply, in a few words; empty where it reads one.
+
+    Parameters
+    ----------
+    reply, cut : as for `parse_choice`.
+    options : texts in the order shown.
+    """
+    read = parse_choice(reply, options, cut=cut)
+    if read.status == "scored":
+        return ""
+    if read.status == "error":
+        return "no reply"
+    if read.status == "refused":
+        return "refuses, or does not know"
+    answer = strip_reasoning(reply)
+    if answer.status != "scored":
+        return "reasoning without an end"
+    letters = _LETTERS[: len(options)]
+    named = _by_text([str(option) for option in options], letters)
+    lines = [_lettered(line, named) for line in answer.value.splitlines() if line.strip()]
+    limit = ", cut at its limit" if cut else ""
+    if _lists_again(lines, letters):
+        return f"repeats the options{limit}"
+    if (whole := _lettered(answer.value, named)) and whole[1] not in (None, whole[0]):
+        return f"gives letter {whole[0]} beside the words of {whole[1]}"
+    begun = re.findall(r"^\W*([A-Za-z])(?:[.):]|$)", answer.value, re.MULTILINE)
+    if len(set(map(str.upper, begun))) > 1:
+        return f"names several letters{limit}"
+    return f"no letter and no option can be read{limit}"
+
+
 def _by_text(texts: Sequence[str], letters: str) -> dict[str, str]:
     """The letter of each option by its text; texts that several options share, or that are letters themselves, name none."""
     folded = [fold(bare(text)) for text in texts]

@@ -105,7 +105,8 @@ class Item:
             raise TypeError("evidence: expected a list of Evidence")
         label = " ".join(self.label.split()).casefold()
         object.__setattr__(self, "label", _LABEL_ALIASES.get(label, label))
-        object.__setattr__(self, "key", self.key.strip().upper())
+        key = self.key.strip()
+        object.__setattr__(self, "key", key.upper() if len(key) == 1 else key)  # what is no letter is shown as written
 
     @property
     def letters(self) -> str:

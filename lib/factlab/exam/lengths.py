@@ -100,6 +100,24 @@ def key_is_longest(item: Item, unit: Unit = "words") -> bool:
     return size(item.options[item.key_number], unit) > max(size(option, unit) for option in item.distractors)
 
 
+def longest_by_chance(items: Sequence[Item], unit: Unit = "words") -> float | None:
+    """How often the key would be the one longest option if it were drawn by lot.
+
+    Returns
+    -------
+    float or None
+        In 0..1: the mean over the items with a key of 1 / options where one option is longer than all others, else 0. Below 0.25 with four
+        options wherever the longest are equal. None without items.
+    """
+    shares = []
+    for item in items:
+        if item.key_number < 0:
+            continue
+        sizes = sorted((size(option, unit) for option in item.options), reverse=True)
+        shares.append(1 / len(sizes) if len(sizes) > 1 and sizes[0] > sizes[1] else 0.0)
+    return sum(shares) / len(shares) if shares else None
+
+
 def cue_flags(
     item: Item, rule: CueRule, against: Against = "mean", unit: Unit = "words"
 ) -> Iterator[tuple[str, float, float | None, str]]:

@@ -97,8 +97,8 @@ def scores_without(results: pd.DataFrame, risk: pd.DataFrame) -> pd.DataFrame:
 
     Notes
     -----
-    The items were chosen by what this panel answers, so accuracies rise by construction; what the table shows is whether the
-    order of the endpoints stays.
+    The items were chosen by what this panel answers, so the mean over endpoints tends to rise for that reason alone, though not every
+    endpoint's accuracy does; what the table shows is whether the order of the endpoints stays.
     """
     import pandas as pd
 

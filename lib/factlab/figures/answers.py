@@ -246,6 +246,8 @@ def counts(
     n: str = "questions",
     unit: str = "questions",
     *,
+    of: int | None = None,
+    note: str = "",
     figsize: tuple[float, float] | None = None,
 ) -> tuple[Figure, pd.DataFrame]:
     """How many questions each category has, most first.
@@ -258,13 +260,18 @@ def counts(
         Columns: name of the category, number of questions (a whole number; missing where it is not known).
     unit : str
         What is counted, in the plural.
+    of : int, optional
+        How many there are, where one may be in several categories or in none: shares are of these. Without it the categories are parts
+        of a whole, which is their sum.
+    note : str
+        More about the whole, for the heading.
     figsize : (float, float), optional
         Inches.
 
     Returns
     -------
     (Figure, DataFrame)
-        label, n, share (of all that were counted, 0..1; missing where n is, or where there is nothing to count), as
+        label, n, share (of `of`, or of all that were counted, 0..1; missing where n is, or where there is nothing to count), as
         drawn, top first. With more than `MOST` categories the largest are drawn; the table keeps them all.
     """
     whole = drawing.rows(table, [label, n])[[label, n]]
@@ -272,7 +279,9 @@ def counts(
     if (wrong := np.flatnonzero((known < 0) | (known % 1 > 0))).size:
         where = f"{label} {whole[label].iloc[wrong[0]]!r}"
         raise ValueError(f"counts, {where}: {n} is {known[wrong[0]]:g}, expected a whole number, 0 or more")
-    total = float(np.nansum(known))
+    total = float(np.nansum(known)) if of is None else float(of)
+    if of is not None and (wrong := np.flatnonzero(known > of)).size:
+        raise ValueError(f"counts, {label} {whole[label].iloc[wrong[0]]!r}: {known[wrong[0]]:g} of {of:g} {unit}")
     whole["share"] = drawing.floats_or_missing(known / total if total else np.full(len(known), np.nan))
     whole = whole.sort_values(n, ascending=False, na_position="last", kind="stable").reset_index(drop=True)
     rows, passed_over = drawing.largest(whole, n)
@@ -285,6 +294,7 @@ def counts(
     said = ["not counted" if math.isnan(x) else f"{x:,.0f}{share}" for x, share in zip(values, shares, strict=True)]
     of_all = f"{total:,.0f} {unit}"
     of_all += f" in {drawing.plural(len(whole), 'category', 'categories')}" if label == "category" else ""
+    of_all += f", {note}" if note else ""
     with drawing.style():
         figure, axes = drawing.empty(
             figsize or (drawing.WIDTH, 0.5 + 0.3 * max(1, sum(max(1.0, 0.8 * k) for k in lines)))
@@ -309,7 +319,8 @@ def counts(
         if not len(rows):
             drawing.nothing(axes, "no categories")
         drawing.title(axes, of_all + (f"; {passed_over} smaller ones not drawn" if passed_over else ""))
-    alt = f"Bars of the number of {unit} by category: {of_all}."
+    alt = f"Bars of the number of {unit} by {label.replace('_', ' ')}: {of_all}."
+    alt += " One may be counted several times." if of is not None else ""
     if (counted := np.flatnonzero(~np.isnan(values))).size:
         first, last = counted[0], counted[-1]
         alt += f" Most {names[first]} {said[first]}" + (f"; fewest {names[last]} {said[last]}." if last else ".")

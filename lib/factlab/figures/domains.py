@@ -149,8 +149,9 @@ def metric_by_domain(
         bar.set_label(drawing.fitted(f"{title} ({ends[0]:g} to {ends[1]:g}{better})", wide, 9))
         drawing.settled(figure)
         _inscribe(axes, values, reasons, letters, few, centres, colours, [one == "SD" for one in rows_drawn])
-    alt = f"Heatmap of {title}{better} by {label} and {column}: "
-    alt += f"{drawing.plural(inner, label, label + 's')}, {drawing.plural(len(shown), column, column + 's')}."
+    one_row = label if "_" not in label else "row"  # the name of a column is not always a noun
+    alt = f"Heatmap of {title}{better} by {one_row} and {column}: "
+    alt += f"{drawing.plural(inner, one_row, one_row + 's')}, {drawing.plural(len(shown), column, column + 's')}."
     for j, model in enumerate(shown):
         own = values[:inner, j]
         if np.isnan(own).all():
@@ -192,7 +193,9 @@ def _heads(names: Sequence[str], wide: float) -> tuple[list[str], bool, float]:
         tallest = max((one.count("\n") + 1 for one in upright), default=1)
         if tallest < 4:
             return upright, False, 0.17 * tallest
-    turned = [measures.folded(one, 30) for one in names]
+    turned = [
+        measures.folded(one, 36) for one in names
+    ]  # two lines of a turned name touch their neighbour's where columns are narrow
     return turned, True, 0.055 * max(len(line) for one in turned for line in one.split("\n")) + 0.3
 
 

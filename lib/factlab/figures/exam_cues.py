@@ -43,7 +43,8 @@ def cue_bars(
     table : DataFrame
         What `exam.cue_comparison` returns, one row a cue: cue (`structure`, `both`, `longest_key` or any name), and for each of
         `banks` that the table knows a column of its name (0..1, missing where undefined); where known, with _low and _high behind the
-        name, and n_ before it. Also chance (missing: none is drawn), difference with low and high, and level.
+        name, and n_ before it. Also chance, or chance_ before the bank's name where it is not the same in all (missing: none is drawn),
+        difference with low and high, and level.
     banks : mapping
         Column of the table: what the legend calls it.
     figsize : (float, float), optional
@@ -70,13 +71,15 @@ def cue_bars(
         )
     used = [bank for bank in used if not len(given) or given[bank].notna().any()] or used[:1]
     names = [CUES.get(cue, cue) for cue in drawing.named(given["cue"])]
-    chance = measures.numbers(given, "chance")
+    chances = {
+        bank: measures.numbers(given, f"chance_{bank}" if f"chance_{bank}" in given else "chance") for bank in used
+    }
     change = [measures.numbers(given, k) for k in ("difference", "low", "high")]
     rows = []
     for i, (cue, name) in enumerate(zip(given["cue"], names, strict=True)):
         for bank in used:
             found = [measures.numbers(given, k)[i] for k in (bank, f"{bank}_low", f"{bank}_high", f"n_{bank}")]
-            rows.append((cue, name, banks[bank], *found, chance[i], *(one[i] for one in change)))
+            rows.append((cue, name, banks[bank], *found, chances[bank][i], *(one[i] for one in change)))
     columns = ["value", "low", "high", "n", "chance", "difference", "difference_low", "difference_high"]
     whole = pd.DataFrame(rows, columns=["cue", "name", "bank", *columns])
     for one in columns:
@@ -90,7 +93,7 @@ def cue_bars(
     colours = [GREY, BLUE, "#56B4E9", ORANGE] if k > 1 else [BLUE]
     said = [_items(whole, banks[bank]) for bank in used]
     said = ["n = " + ", ".join(one for one in said if one) + " items"] if any(said) else []
-    said += ["dashed: chance"] if not np.isnan(chance).all() else []
+    said += ["dashed: chance"] if whole["chance"].notna().any() else []
     said += [f"bars: {drawing.level(given)}intervals"] if whole["low"].notna().any() else []
     with drawing.style():
         figure, axes = drawing.empty(size)
@@ -101,8 +104,14 @@ def cue_bars(
                 _bar(axes, row, y, height, colours[j % len(colours)])
                 text = _gone(row) if pd.isna(row["value"]) else _estimate(row) if wide else f"{row['value']:.2f}"
                 drawing.beside(axes, text, 96 if wide else 30, y)
-            if not math.isnan(chance[i]):
-                axes.plot([chance[i]] * 2, [i + 0.02, i + 0.98], color=INK, lw=1.3, ls=(0, (3, 2)), zorder=4)
+            # One line where the chance is that of all banks, else one across each bar.
+            own = [chances[bank][i] for bank in used]
+            spans = [(i + 0.5 + (j - k / 2) * height, i + 0.5 + (j + 1 - k / 2) * height) for j in range(k)]
+            if len(set(own)) == 1:
+                own, spans = own[:1], [(i + 0.02, i + 0.98)]
+            for at, span in zip(own, spans, strict=True):
+                if not math.isnan(at):
+                    axes.plot([at] * 2, span, color=INK, lw=1.3, ls=(0, (3, 2)), zorder=4)
             if changes and not math.isnan(change[0][i]):
                 drawing.beside(axes, _signed(*(one[i] for one in change)), 224, i + 0.5)
         if len(given):
@@ -128,8 +137,8 @@ def cue_bars(
         own = whole[whole["name"] == name]
         each = [(r["bank"], _gone(r) if pd.isna(r["value"]) else _estimate(r)) for _, r in own.iterrows()]
         parts = [f"{bank} {text}" if k > 1 else text for bank, text in each]
-        first = own.iloc[0]
-        known = "" if pd.isna(first["chance"]) else f", chance {first['chance']:.2f}"
+        by_lot = [f"{x:.2f}" for x in own["chance"].dropna()]
+        known = f", chance {' and '.join(dict.fromkeys(by_lot))}" if by_lot else ""
         alt += f" {name}: {', '.join(parts)}{known}."
     alt += f" {'; '.join(said)}." if said else " No cues." if not len(given) else ""
     return drawing.described(figure, alt), whole

@@ -25,6 +25,7 @@ def miss_distribution(
     series: str = "",
     *,
     panel: int | None = None,
+    chance: float | None = None,
     figsize: tuple[float, float] | None = None,
 ) -> tuple[Figure, pd.DataFrame]:
     """How many items are missed by how many endpoints, the flagged ones apart.
@@ -42,19 +43,23 @@ def miss_distribution(
         Column that tells several panels apart, e.g. whose they are; then shares are drawn, side by side. Empty: there is one.
     panel : int, optional
         Number of endpoints, for the title; the largest count when None (unknown with bands).
+    chance : float, optional
+        How often a guess is right (0..1): rings show how many items so many endpoints would miss if each guessed for itself. For one series of
+        counts from 0 to the size of the panel.
     figsize : (float, float), optional
         Inches.
 
     Returns
     -------
     (Figure, DataFrame)
-        series (where one is named), missed, items, share, at_least (share missed by so many or more), flagged, the fewest misses
-        first.
+        series (where one is named), missed, items, share, at_least (share missed by so many or more), flagged, and with `chance` guessed (items
+        expected), the fewest misses first.
 
     Raises
     ------
     ValueError
-        If `missed` is neither a count nor a band, a band lies on both sides of t, a count stands twice, or a share is not from 0 to 1.
+        If `missed` is neither a count nor a band, a band lies on both sides of t, a count stands twice, a share is not from 0 to 1, or `chance` is
+        given for bands or several series.
 
     Notes
     -----
@@ -86,6 +91,9 @@ def miss_distribution(
     several, known = len(shown) > 1, not whole["items"].isna().any()
     flagged = {kind: _tail(whole[whole["series"] == kind]) for kind in shown}
     numeric = all(label.isdigit() for label in labels)
+    if chance is not None and not (numeric and known and len(order) <= 1):
+        raise ValueError("miss_distribution: chance needs one series of counts with their items")
+    guessed = [] if chance is None else _guessed(whole, starts, chance)
     size = figsize or (drawing.WIDTH, 3.4)
     with drawing.style():
         figure, axes = drawing.empty(size)
@@ -101,7 +109,9 @@ def miss_distribution(
                 colour = drawing.COLOURS[(0, 2, 3, 5)[j]] if several else ORANGE if start >= t else BLUE
                 axes.bar(x, float(value), width=0.94 * width, color=colour, edgecolor="white", lw=0.6)
                 texts.append((x, float(value), f"{value:,.0f}" if known and not several else _percent(float(value))))
-        top = max([value for _, value, _ in texts] or [0.0])
+        if guessed:
+            axes.plot(range(len(labels)), guessed, ls="none", marker="o", ms=5, mfc="none", mec=INK, zorder=4)
+        top = max([*(value for _, value, _ in texts), *guessed, 0.0])
         axes.set_ylim(0, 1.14 * top or 1)
         axes.set_xlim(-0.6, max(len(labels), 1) - 0.4)
         _counts_axis(axes, labels, numeric, size[0])
@@ -125,6 +135,7 @@ def miss_distribution(
             drawing.nothing(axes, "no items")
         said = _sizes(whole, shown, panel, numeric)
         said += [_flagged(t, flagged, several)] if len(labels) else []
+        said += ["rings: if all guessed"] if guessed else []
         said += [f"{len(order) - len(shown)} more series not drawn"] if len(order) > len(shown) else []
         drawing.title(axes, "; ".join(said))
         if several:
@@ -139,10 +150,20 @@ def miss_distribution(
         own = whole[whole["series"] == kind]
         parts = [f"{r.missed}: {_told(r)}" for r in own.itertuples() if not pd.isna(r.share)]
         alt += f" {kind + ': ' if kind else ''}missed by {', '.join(parts) or 'no item counted'}."
-    kept = whole.drop(columns=["start", "place"])[["series", "missed", "items", "share", "at_least", "flagged"]]
+    if guessed:
+        alt += f" If all guessed: {', '.join(f'{a}: {g:.1f}' for a, g in zip(labels, guessed, strict=True))} items."
+    kept = whole[["series", "missed", "items", "share", "at_least", "flagged"]]
+    kept = kept.assign(guessed=guessed) if guessed else kept
     kept = kept.rename(columns={"series": series}) if series else kept.drop(columns="series")
     kept["items"] = kept["items"].astype("Int64")
     return drawing.described(figure, alt), kept
+
+
+def _guessed(whole: pd.DataFrame, missed: list[int], chance: float) -> list[float]:
+    """Items that so many endpoints of a guessing panel miss; the panel is as large as the largest count."""
+    from scipy.stats import binom
+
+    return [float(whole["items"].sum() * p) for p in binom.pmf(missed, max(missed, default=0), 1 - chance)]
 
 
 def _written(missed: Any) -> str:
@@ -238,7 +259,7 @@ def topic_heatmap(
     ordered : bool
         Topics with the lowest mean first, which are to be looked at first; False: as given.
     small : int
-        Cells with fewer items are hollow.
+        Cells with fewer items are hollow, unless all of them are: then a note says so.
     figsize : (float, float), optional
         Inches.
 
@@ -271,10 +292,13 @@ def topic_heatmap(
     said = {one: _bracketed(one, most[one], means[one] if several else math.nan) for one in names}
     brackets = ["items"] * bool(most.notna().any()) + [f"mean of the {column}s"] * several
     place = {one: i for i, one in enumerate(names)}
+    about = f"; in brackets: {' and '.join(brackets)}" if brackets else ""
+    if 0 < most.max() < small:  # a mark that every cell has marks none
+        small, about = 0, f"{about}; each cell has fewer than {small} items"
     drawn = given.assign(**{label: given[label].map(said)}).iloc[np.argsort([place[one] for one in given[label]], kind="stable")]  # fmt: skip
     figure, cells = domains.metric_by_domain(
         drawn, value, label, column, n=n, small=small, unit="items", figsize=figsize,
-        name="accuracy" + (f"; in brackets: {' and '.join(brackets)}" if brackets else ""),
+        name=f"accuracy{about}",
     )  # fmt: skip
     back = {shown: one for one, shown in said.items()}
     cells[label] = cells[label].map(back)

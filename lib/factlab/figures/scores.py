@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from factlab.figures import drawing
-from factlab.figures.drawing import BLUE, GREY, INK, SMALL
+from factlab.figures.drawing import BLUE, COLOURS, GREY, INK, MARKS, SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +26,8 @@ def score_by_category(
     label: str = "category",
     overall: Estimate | None = None,
     *,
+    chance: float | None = None,
+    kind: str = "",
     small: int = SMALL,
     unit: str = "answers",
     name: str = "score",
@@ -41,6 +43,10 @@ def score_by_category(
         Columns: score and interval (0..1, missing where undefined), number of items, name of the category.
     overall : Estimate, optional
         Drawn as a vertical line with its interval as a band.
+    chance : float, optional
+        Score of a guess, 0..1: a dashed line.
+    kind : str
+        Column with the kind of each category: a colour and a mark for each, in order of appearance. Empty: all are alike.
     small : int
         Categories with fewer items have a hollow dot and a lighter line. One without an interval has no line.
     unit, name : str
@@ -67,8 +73,15 @@ def score_by_category(
     names = [drawing.wrapped(one, 34) for one in rows[label]]
     lines = [one.count("\n") + 1 for one in names]
     centres = drawing.row_centres(lines)
+    kinds = drawing.named(drawing.rows(rows, [kind])[kind]) if kind else [""] * len(rows)
+    looks = {one: (COLOURS[k % len(COLOURS)], MARKS[k % len(MARKS)]) for k, one in enumerate(dict.fromkeys(kinds))}
+    looks = looks if kind else {"": (INK, "o")}
     with drawing.style():
-        figure, axes = drawing.empty(figsize or (drawing.WIDTH, 1.3 + 0.27 * sum(max(1.0, 0.8 * k) for k in lines)))
+        figure, axes = drawing.empty(
+            figsize or (drawing.WIDTH, 1.3 + 0.3 * bool(kind) + 0.27 * sum(max(1.0, 0.8 * k) for k in lines))
+        )
+        if chance is not None:
+            axes.axvline(chance, color=INK, lw=1.2, ls=(0, (4, 2)), zorder=1)
         if overall is not None and overall.value is not None:
             if overall.low is not None:
                 axes.axvspan(overall.low, overall.high, color=BLUE, alpha=0.13, lw=0)
@@ -90,8 +103,9 @@ def score_by_category(
             if not math.isnan(lows[i]):
                 line = {"color": GREY, "lw": 1.1} if counts[i] < small else {"color": INK, "lw": 1.4}
                 axes.plot([lows[i], highs[i]], [centre, centre], solid_capstyle="butt", zorder=2, **line)
-            face = "white" if counts[i] < small else INK
-            axes.plot(scores[i], centre, "o", ms=6, mfc=face, mec=INK, mew=1.3, zorder=3, clip_on=False)
+            colour, mark = looks[kinds[i]]
+            face = "white" if counts[i] < small else colour
+            axes.plot(scores[i], centre, mark, ms=6, mfc=face, mec=colour, mew=1.3, zorder=3, clip_on=False)
             drawing.beside(axes, f"{scores[i]:.2f}", 44, centre)
         for i, centre in enumerate(centres):
             drawing.beside(axes, drawing.count(counts[i]), 84, centre)
@@ -108,11 +122,17 @@ def score_by_category(
         axes.set_ylim(*drawing.row_limits(centres, lines))
         hollow = int(((counts < small) & ~np.isnan(scores)).sum())
         bare = int((np.isnan(lows) & ~np.isnan(scores)).sum())
-        said = [f"hollow: fewer than {small} {unit}"] if hollow else []
+        said = [f"dashed: guessing, {chance:.2f}"] if chance is not None else []
+        said += [f"hollow: fewer than {small} {unit}"] if hollow else []
         said += ["no line: no interval (too few, or all equal)"] if bare else []
         said += [f"{passed_over} smaller ones not drawn"] if passed_over else []
         if said:
             drawing.note(axes, "; ".join(said))
+        if len(looks) > 1:
+            from matplotlib.lines import Line2D
+
+            marks = [Line2D([], [], ls="", marker=m, color=c, ms=6, label=one) for one, (c, m) in looks.items()]
+            figure.legend(handles=marks, loc="outside upper left", ncols=2, frameon=False, borderpad=0, handletextpad=0)
     scored = np.flatnonzero(~np.isnan(scores))
     alt = f"Dot plot of the {name} in {drawing.plural(len(rows), 'category', 'categories')}."
     if scored.size:
@@ -123,6 +143,9 @@ def score_by_category(
         alt += f" Highest {said[0]}" + (f"; lowest {said[-1]}." if len(said) > 1 else ".")
     if overall is not None:
         alt += f" All {unit}: {overall}."
+    alt += f" Guessing: {chance:.2f}." if chance is not None else ""
+    for one in [k for k in looks if len(looks) > 1]:
+        alt += f" {one}: {', '.join(str(rows[label][i]) for i in range(len(rows)) if kinds[i] == one)}."
     alt += f" {hollow} with fewer than {small} {unit}." if hollow else ""
     alt += f" {bare} without an interval." if bare else ""
     alt += f" {len(rows) - len(scored)} not scored." if len(scored) < len(rows) else ""

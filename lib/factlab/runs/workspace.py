@@ -54,10 +54,14 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _number(x: float) -> str:
-    """Three decimals without trailing zeros; a number too small for them (a p-value) keeps its size."""
+    """Three decimals, without trailing zeros where these are exact (0.9997 is 1.000, and 1 is 1); a number too small for them (a
+    p-value) keeps its size."""
     if 0 < abs(x) < 5e-4:
         return f"{x:.0e}"
-    return f"{x:.3f}".rstrip("0").rstrip(".") if abs(x) < 1000 else f"{x:,.0f}"
+    if abs(x) >= 1000:
+        return f"{x:,.0f}"
+    text = f"{x:.3f}"
+    return text.rstrip("0").rstrip(".") if math.isclose(float(text), x, rel_tol=1e-9) else text
 
 
 def _in_words(cell: Any) -> Any:

@@ -225,7 +225,8 @@ def exactly_four(agreement: float | None = None) -> tuple[float, float]:
     Notes
     -----
     The flag is t misses with and without the endpoint, as the text seems to mean it. It changes where exactly t miss the item, the endpoint among them. Summed over the m endpoints that is t times the share of
-    such items, so it is at most m / t times the largest change; and no change is larger than that share itself.
+    such items, so it is at most m / t times the largest change; and no change is larger than that share itself. The text prints the agreement as
+    a bound: the upper end holds whatever it is, the lower one where the smallest agreement is the number printed.
     """
     at = numbers()
     most = 100 - (at["leave-one-out agreement"] - 0.05 if agreement is None else agreement)

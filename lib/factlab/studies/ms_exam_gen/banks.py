@@ -126,6 +126,16 @@ def select(run: Workspace, items: Sequence[Item], exclude: Sequence[str] = ()) -
     return kept, pd.DataFrame(rows, columns=["item_id", "question", "why"])
 
 
+def left_out_sentence(run: Workspace, items: Sequence[Item], left_out: pd.DataFrame) -> str:
+    """How many items are left out, by 40_audit of this run and by `select`, in words."""
+    told = run.earlier(AUDIT).get("metrics") or {}
+    before = ""
+    # The step may have audited another bank than the one that is locked.
+    if audited(run) and told.get("kept") == len(items) + len(left_out):
+        before = f"{AUDIT} left out {told['items'] - told['kept']} of {told['items']} items; "
+    return f"{before}{len(left_out) or 'none'} {'is' if len(left_out) < 2 else 'are'} left out here"
+
+
 def lock_bank(run: Workspace, items: Sequence[Item]) -> exam.Lock:
     """Lock items: a file with its lock in the run's folder, and the table `bank` for the steps that follow.
 

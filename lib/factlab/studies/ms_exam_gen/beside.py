@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from factlab import exam
-from factlab.studies.ms_exam_gen import audit, difficulty, published
+from factlab.studies.ms_exam_gen import audit, banks, difficulty, option_orders, published
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from factlab.runs import Workspace
 
-_SETTINGS = ("store", "chunk_chars", "overlap", "each", "k", "synthesis_k", "per_source", "snippets", "temperature", "repair_temperature", "near", "cosine", "replicates", "order_items")  # fmt: skip
+_SETTINGS = ("store", "chunk_chars", "overlap", "per_query", "k", "synthesis_k", "per_source", "snippets", "temperature", "repair_temperature", "near", "cosine", "replicates", "order_items")  # fmt: skip
 
 
 def own_results(run: Workspace) -> pd.DataFrame | None:
@@ -44,14 +44,14 @@ def table(run: Workspace, results: pd.DataFrame | None) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame : measure, printed, yours ('not run' where the run has no such table), n (what yours is of). Shares in percent.
+    DataFrame : measure, printed, this run, n (what this run's is of). Shares in percent.
     """
     import pandas as pd
 
     at = audit.numbers()
     rows: list[tuple[str, str, str, str]] = []
     if results is None:
-        return pd.DataFrame(rows, columns=["measure", "printed", "yours", "n"])
+        return pd.DataFrame(rows, columns=["measure", "printed", "this run", "n"])
     correct = exam.correct_matrix(results)
     n, m = correct.shape
     t = flag_at(run, m)
@@ -65,19 +65,23 @@ def table(run: Workspace, results: pd.DataFrame | None) -> pd.DataFrame:
         ("missed by a third of the panel", f"{at['missed by 4+']:.1f} % (4 of 12)", f"{100 * float((exam.difficulty(correct) >= t).mean()):.1f} % ({t} of {m})", of),
     ]  # fmt: skip
     loo = exam.leave_one_out(correct, t)
-    for name, column, printed in (("correlation without an endpoint, smallest", "pearson", f"{at['leave-one-out correlation']:g}"), ("agreement of flags, smallest", "agreement", f"{at['leave-one-out agreement']:g} %")):  # fmt: skip
+    for name, column, printed in (("correlation without an endpoint, smallest (Pearson)", "pearson", None), ("the same (Spearman)", "spearman", None), ("agreement of flags, smallest", "agreement", f"at least {at['leave-one-out agreement']:g} %")):  # fmt: skip
         known = loo[column].dropna()
-        value = "undefined" if not len(known) else f"{float(known.min()):.3f}" if column == "pearson" else f"{100 * float(known.min()):.1f} %"  # fmt: skip
-        rows.append((name, printed, value, of))
+        value = "undefined" if not len(known) else f"{100 * float(known.min()):.1f} %" if column == "agreement" else f"{float(known.min()):.3f}"  # fmt: skip
+        rows.append(
+            (name, printed or f"at least {at['leave-one-out correlation']:g}, of one kind or the other", value, of)
+        )
     unread = int((results["status"] != "scored").sum()) if "status" in results.columns else 0
     rows.append(("unresolved answers", "0 of 36,696", f"{unread:,} of {len(results):,}", of))
-    return pd.DataFrame([*rows, *_own_order(run, at)], columns=["measure", "printed", "yours", "n"])
+    return pd.DataFrame([*rows, *_own_order(run, at)], columns=["measure", "printed", "this run", "n"])
 
 
 def _own_order(run: Workspace, at: dict[str, float]) -> list[tuple[str, str, str, str]]:
     if not run.has("order_effects") or not len(effects := run.read("order_effects")):
         return []
-    found = exam.order_study(effects)
+    found = exam.order_study(option_orders.movable(effects))
+    if not found["endpoints"]:
+        return []
     of = f"{int(effects['items'].max())} items, {found['endpoints']} endpoints"
     rho = "undefined" if found["spearman"] is None else f"{found['spearman']:.3f}"
     return [
@@ -100,8 +104,8 @@ def own_misses(run: Workspace, results: pd.DataFrame | None) -> pd.DataFrame | N
     if correct.shape[1] != int(audit.numbers()["primary endpoints"]):
         return None
     own = exam.difficulty_bands(exam.difficulty(correct)).value_counts(normalize=True, sort=False)
-    yours = pd.DataFrame({"missed": own.index.astype(str), "share": own.to_numpy(), "whose": "yours"})
-    return pd.concat([published.misses().assign(whose="printed"), yours], ignore_index=True)
+    shares = pd.DataFrame({"missed": own.index.astype(str), "share": own.to_numpy(), "whose": "this run"})
+    return pd.concat([published.misses().assign(whose="printed"), shares], ignore_index=True)
 
 
 def own_settings(run: Workspace, results: pd.DataFrame | None, same_prompt: bool = False) -> dict[str, Any]:
@@ -116,14 +120,26 @@ def own_settings(run: Workspace, results: pd.DataFrame | None, same_prompt: bool
     if not given:
         return {}
     found: dict[str, Any] = {
-        "bank": given.get("bank") or "the run's own items, or the sample bank",
+        "bank": given.get("bank") or _bank(run),
         "prompt": "standardised A-D only" if same_prompt else "our own words",
         "unresolved": "not correct",
     }
     if results is not None:
         m = results["endpoint"].nunique()
-        found |= {"items": results["item_id"].nunique(), "panel": f"{m} endpoints of your own", "t": flag_at(run, m)}
+        found |= {"items": results["item_id"].nunique(), "panel": f"{m} endpoints of its own", "t": flag_at(run, m)}
     for name, printed in (("builder", "GPT-5 mini"), ("retriever", "text-embedding-3-large")):
         if model := str(given.get(name) or ""):
             found[name] = printed if model.split("/")[-1].replace("-mini", " mini").casefold() == printed.casefold() else model  # fmt: skip
-    return found | {name: given[name] for name in _SETTINGS if name in given}
+    found |= {name: given[name] for name in _SETTINGS if name in given}
+    if run.has("order_effects") and len(effects := run.read("order_effects")):
+        found["order_items"] = int(effects["items"].max())  # fewer than asked for where the bank had no more
+    return found
+
+
+def _bank(run: Workspace) -> str:
+    """Whose items a run without a bank file used."""
+    if not run.has("bank"):
+        return "the run's own items, or the sample bank"
+    return (
+        "sample bank" if banks.made_by(exam.from_table(run.read("bank"), "the table bank")) else "the run's own items"
+    )

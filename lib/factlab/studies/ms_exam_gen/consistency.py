@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from factlab import places
 from factlab.exam import Item
 from factlab.models import prompts
 from factlab.replies import Parsed, parse_json, strip_reasoning
-from factlab.studies.ms_exam_gen.endpoints import offered, same_model
+from factlab.studies.ms_exam_gen.endpoints import is_recorded, offered, read_recorded, same_model
 from factlab.studies.ms_exam_gen.topics import numbered
 from factlab.studies.ms_exam_gen.writing import item_texts
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from factlab.models import Model
+    from factlab.runs import Workspace
     from factlab.studies.ms_exam_gen.corpus import Index
+    from factlab.studies.ms_exam_gen.endpoints import Endpoint
 
 
 CHECKS = ("answerable", "key_agrees", "explanation_agrees", "unique")
@@ -206,21 +209,43 @@ def builders(names: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name and name != "none"]
 
 
-def overlap(panel: Iterable[str], made_by: Iterable[str]) -> pd.DataFrame:
-    """Models of a panel that built or screened the bank, whose scores stay out of the primary results.
+def overlap(panel: Iterable[str], made_by: Iterable[str], recorded: Sequence[Endpoint] = ()) -> pd.DataFrame:
+    """Endpoints of a panel whose model built or screened the bank: their scores stay out of the primary results.
 
     Parameters
     ----------
     panel : names of models, or lines as of `endpoints`.
     made_by : names of models; the server they are on and capitals make no difference.
+    recorded : the endpoints that lines of recorded ones stand for, from `recorded`.
 
     Returns
     -------
-    DataFrame : model, overlaps (bool), primary (its opposite).
+    DataFrame : endpoint, model, overlaps (bool).
     """
     import pandas as pd
 
     made = {same_model(name) for name in builders(made_by)}
-    models = [line.split("=")[-1].split("|")[0].strip() for line in panel]
-    rows = [(name, same_model(name) in made, same_model(name) not in made) for name in dict.fromkeys(models)]
-    return pd.DataFrame(rows, columns=["model", "overlaps", "primary"])
+    rows: list[tuple[str, str]] = []
+    for line in panel:
+        if is_recorded(line):
+            wanted = line.strip().removeprefix("recorded").lstrip("/")
+            rows += [(one.name, one.model) for one in recorded if wanted in ("", one.name)]
+        else:
+            name, _, spec = line.rpartition(" = ")
+            rows.append((name.strip() or spec.strip(), spec.split("|")[0].strip()))
+    table = pd.DataFrame(rows, columns=["endpoint", "model"], dtype="str")
+    return table.assign(overlaps=[same_model(name) in made for name in table["model"]])
+
+
+def recorded(run: Workspace, panel: Iterable[str], path: str, items: Sequence[Item]) -> list[Endpoint]:
+    """The endpoints of a table of answers, with the models that gave them, where a panel has a line for them (as 50 reads it)."""
+    if not any(map(is_recorded, panel)):
+        return []
+    return read_recorded(run.used(path or places.samples("ms_exam_gen", "results.csv")), items)[1]
+
+
+def overlap_sentence(found: pd.DataFrame, made_by: Iterable[str]) -> str:
+    """How many endpoints of a panel built or screened the bank, in words."""
+    if not len(found):
+        return f"no panel is named yet; left out would be: {', '.join(builders(made_by)) or 'nobody'}"
+    return f"{int(found['overlaps'].sum()) or 'none'} of the {len(found)} endpoints of the panel built or screened the bank"

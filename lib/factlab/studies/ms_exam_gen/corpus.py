@@ -238,6 +238,13 @@ def ways_to_cut(documents: Sequence[corpus.Document], size: int, overlap: int) -
     return table.astype({"share": "Float64"})
 
 
+def split_sentence(split: tuple[int, int]) -> str:
+    """How many sentences are cut, in words: (those that stand whole in no passage, all)."""
+    if not split[0]:
+        return "every sentence stands whole in some passage" if split[1] else "no sentences"
+    return f"{split[0]:,} of {split[1]:,} sentences stand whole in no passage"
+
+
 def warnings(
     manifest: pd.DataFrame, chunks: pd.DataFrame, told: dict[str, Any], split: tuple[int, int], sample: bool
 ) -> list[str]:
@@ -254,7 +261,7 @@ def warnings(
     notes += [f"{row.file}: {row.note}." for row in manifest[manifest["note"] != ""].itertuples()][:5]
     if split[0]:
         notes.append(
-            f"{split[0]} of {split[1]} sentences stand whole in no passage: an item may rest on half a sentence. With whole_sentences "
+            f"{split_sentence(split)}: an item may rest on half a sentence. With whole_sentences "
             "none is cut that fits into a passage."
         )
     if told["without_vector"]:
@@ -264,7 +271,7 @@ def warnings(
         largest = few.sort_values("chunks").iloc[-1]
         if len(few) > 1 and largest["chunks"] > len(chunks) / 3:
             notes.append(
-                f"{largest['title']} makes {largest['chunks'] / len(chunks):.0%} of the passages: retrieval will favour it."
+                f"{largest['title']} makes {100 * largest['chunks'] / len(chunks):.0f} % of the passages: retrieval will favour it."
             )
     if 0 < len(few) < 5:
         notes.append(

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from factlab import exam
-from factlab.exam import Item
+from factlab.exam import Item, lengths
+from factlab.exam.cues import CHANCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 
 STAGES = {"first": "as first written", "after": "as audited", "kept": "after exclusion"}
+CUES = {
+    "structure": "structure of the options",
+    "both": "structure and words of the stem",
+    "longest_key": "key is the one longest option",
+}
+FEWEST = (
+    20  # items from which a selector is fitted: with a handful it learns nothing, and a share of them compares nothing
+)
 
 
 def first_drafts(run: Workspace) -> list[Item]:
@@ -46,8 +55,9 @@ def cues(stages: Mapping[str, Sequence[Item]], *, permutations: int = 199, seed:
 
     Returns
     -------
-    DataFrame : stage, cue ('structure', 'both', 'longest_key'), value, low, high, chance, p (one-sided; missing for longest_key, which
-    has no test), n, status, reason. Missing with a reason where a stage has no items, or no two topics.
+    DataFrame : stage, cue ('structure', 'both', 'longest_key'), value, low, high, chance (for longest_key that of this very bank, in which
+    the longest options may be equal), p (one-sided; missing for longest_key, which has no test), n, status, reason. Missing with a reason
+    where a stage has no items, and of the probe also with fewer than `FEWEST` of them or no two topics.
     """
     import pandas as pd
 
@@ -62,7 +72,7 @@ def cues(stages: Mapping[str, Sequence[Item]], *, permutations: int = 199, seed:
                 "value": None,
                 "low": None,
                 "high": None,
-                "chance": None if cue == "longest_key" else 0.25,
+                "chance": lengths.longest_by_chance(items) if cue == "longest_key" else CHANCE,
                 "p": None,
             }
             row |= {"n": len(items), "status": "undefined", "reason": _why(items, groups)}
@@ -88,6 +98,8 @@ def cues(stages: Mapping[str, Sequence[Item]], *, permutations: int = 199, seed:
 def _why(items: Sequence[Item], groups: Sequence[str]) -> str:
     if not items:
         return "no items"
+    if len(items) < FEWEST:
+        return f"{len(items)} item{'s' * (len(items) != 1)}, fewer than {FEWEST}"
     return "" if len(set(groups)) > 1 else "all items are of one topic, so none can be left out"
 
 
@@ -97,13 +109,14 @@ def cue_table(found: pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for cue, own in found.groupby("cue", sort=False):
-        row: dict[str, Any] = {"cue": cue, "chance": own["chance"].iloc[0]}
+        row: dict[str, Any] = {"cue": cue}
         for stage in own.to_dict("records"):
             name = stage["stage"]
             row |= {
                 name: stage["value"],
                 f"{name}_low": stage["low"],
                 f"{name}_high": stage["high"],
+                f"chance_{name}": stage["chance"],
                 f"n_{name}": stage["n"],
             }
         rows.append(row)
@@ -114,6 +127,8 @@ def cue_table(found: pd.DataFrame) -> pd.DataFrame:
 def cue_sentence(found: pd.DataFrame) -> str:
     """What the probe found, in words."""
     said = []
+    if not probed(found):
+        return f"no probe for cues: fewer than {FEWEST} items at every stage, or one topic"
     for stage, own in found[found["cue"] == "structure"].groupby("stage", sort=False):
         row = own.iloc[0]
         name = STAGES.get(stage, stage)
@@ -121,8 +136,21 @@ def cue_sentence(found: pd.DataFrame) -> str:
             said.append(f"{name}: undefined ({row['reason']})")
             continue
         p = "" if _missing(row["p"]) else f", p {row['p']:.3g}"
-        said.append(f"{name}: {row['value']:.0%} of {row['n']} keys{p}")
-    return "from the structure of the options, with 25 % by chance: " + "; ".join(said)
+        said.append(f"{name}: {100 * row['value']:.0f} % of {row['n']} keys{p}")
+    return "keys told from the structure of the options, with 25 % by chance: " + "; ".join(said)
+
+
+def probed(found: pd.DataFrame) -> bool:
+    """Whether the probe was made at any stage."""
+    return bool(((found["cue"] != "longest_key") & (found["status"] == "scored")).any())
+
+
+def in_words(found: pd.DataFrame) -> pd.DataFrame:
+    """`cues` for reading: the bank and the cue by name, share of items with its interval, chance, p, items, and why there is no share."""
+    told = found.assign(
+        bank=found["stage"].map(lambda one: STAGES.get(one, one)), cue=found["cue"].map(CUES), items=found["n"]
+    ).rename(columns={"value": "share", "reason": "why not"})
+    return told[["bank", "cue", "share", "low", "high", "chance", "p", "items", "why not"]]
 
 
 def _missing(value: Any) -> bool:

@@ -158,10 +158,10 @@ def as_item(found: Mapping[str, Any], task: Task, index: Index) -> Item:
 
 
 def _lettered(found: re.Match[str], options: Sequence[str]) -> str:
-    """The letter of `D) The vena cava`, or the whole where these are the words of another option: then no key can be read."""
+    """The letter of `D) The vena cava`, or the whole where these are the words of other options alone: then no key can be read."""
     letter, words = found[1].upper(), " ".join(found[2].split()).casefold().rstrip(".")
-    other = any(o.casefold().rstrip(".") == words for a, o in zip(LETTERS, options, strict=False) if a != letter)
-    return found[0] if other else letter
+    alike = [a for a, o in zip(LETTERS, options, strict=False) if o.casefold().rstrip(".") == words]
+    return found[0] if alike and letter not in alike else letter
 
 
 _SAME = str.maketrans({**dict.fromkeys("‘’‚‛ʼ", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑‒–—―", "-")})

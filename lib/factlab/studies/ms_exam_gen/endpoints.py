@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from factlab.models import Model
 
 SCORINGS: Mapping[str, str] = {
-    "chat": "a reply is written and read by `exam.parse_choice`, as published",
+    "chat": "a reply is written, and the letter or option in it is read, as published",
     "choose": "the letter with the highest log-likelihood as the reply (a server: its first token, or its reply)",
-    "calibrated": "as `choose`, with what a local model says to an empty question divided out",
+    "calibrated": "as choose, with what a local model says to an empty question divided out",
     "texts": "the option whose words gain most log-likelihood from the question; local models only",
     "similarity": "the option whose embedding is nearest to the stem or the passages; an embedder, no language model",
     "longest": "the option with the most characters, of several the alphabetically first",

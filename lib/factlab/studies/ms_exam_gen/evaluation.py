@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from factlab import exam, places
-from factlab.exam import Item
+from factlab.exam import Item, choices
 from factlab.models.base import ModelError
+from factlab.stats.resampling import FEW
 from factlab.studies.ms_exam_gen import endpoints as panels
 from factlab.studies.ms_exam_gen.endpoints import Endpoint
 
@@ -231,7 +232,6 @@ def against_chance(results: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     from scipy.stats import binom
 
     from factlab import stats
-    from factlab.stats.resampling import FEW
 
     rows = []
     for endpoint, own in results.groupby("endpoint", sort=False):
@@ -260,7 +260,7 @@ def sentence(scores: pd.DataFrame, chance: pd.DataFrame) -> str:
     if found["best"] is None:
         return "no endpoint has a score"
     above = int(chance["above"].fillna(False).sum())
-    said = f"{len(scores)} endpoint{'s' * (len(scores) != 1)}, {n} items: {found['lowest']:.1%} ({found['worst']}) to {found['highest']:.1%} "
+    said = f"{len(scores)} endpoint{'s' * (len(scores) != 1)}, {n} items: {100 * found['lowest']:.1f} % ({found['worst']}) to {100 * found['highest']:.1f} % "
     return f"{said}({found['best']}); {above} above chance (25 %) after Holm's correction"
 
 
@@ -298,14 +298,22 @@ def warnings(
             "No endpoint is told from guessing (25 %): differences between them, difficulties and discriminations are noise here."
         )
     elif len(none):
-        names = ", ".join(none["endpoint"].head(6)) + (f" and {len(none) - 6} more" if len(none) > 6 else "")
-        notes.append(f"{len(none)} of {len(chance)} endpoints are not told from guessing (25 %): {names}.")
+        told = chance.loc[chance["above"].fillna(False), "endpoint"]
+        # The shorter list: with most of a panel at chance, those that are above it.
+        said = (
+            f"only {', '.join(told)} {'is' if len(told) == 1 else 'are'}"
+            if len(told) < len(none)
+            else ", ".join(none["endpoint"])
+        )
+        notes.append(f"{len(none)} of {len(chance)} endpoints are not told from guessing (25 %): {said}.")
     asked = sat[~sat["scoring"].isin(["similarity", "longest"])]
     shared = asked["model"].map(panels.same_model).value_counts()
     if len(shared) and shared.iloc[0] > 1:
         notes.append(
             f"{int(shared.iloc[0])} endpoints are one model ({shared.index[0]}) asked in several ways: the panel has fewer voices than rows."
         )
+    if said := leaning(results):
+        notes.append(said)
     if len(opened := sat[sat["book"] == "open"]):
         notes.append(
             f"{len(opened)} endpoint{'s' * (len(opened) != 1)} saw the passages that the items were written from, which the paper's did not."
@@ -316,9 +324,33 @@ def warnings(
     few = results.drop_duplicates("item_id").groupby("batch").size()
     if 0 < len(few) < 16:
         notes.append(f"{len(few)} batches: the paper has 16. Intervals over few batches are rough.")
-    if 0 < n < 400:
-        notes.append(f"{n} items: an accuracy is known to within about {100 * 1.96 * math.sqrt(0.25 / n):.0f} points.")
+    wide = ((scores["high"] - scores["low"]).astype("Float64") / 2).dropna()
+    if 0 < n < 400 and len(wide):
+        notes.append(f"{n} items: intervals reach up to {100 * wide.max():.0f} points either way.")
     return notes
+
+
+def leaning(results: pd.DataFrame) -> str:
+    """Which endpoints answer mostly with one letter, in a sentence; empty where none does.
+
+    Such an endpoint is right where the key stands at its letter: its accuracy is near the share of keys there, and so are the items that
+    it misses.
+    """
+    read = results[results["choice"].notna()]
+    counts = read.groupby(["endpoint", "choice"], sort=False).size().unstack(fill_value=0)
+    shares = counts.div(counts.sum(axis=1), axis=0)[counts.sum(axis=1) >= FEW]
+    shares = shares[shares.max(axis=1) > 0.5]
+    if not len(shares):
+        return ""
+    most = shares.max(axis=1).sort_values(ascending=False, kind="stable")
+    named = [f"{name} {shares.loc[name].idxmax()} in {100 * share:.0f} %" for name, share in most.items()]
+    keys = results.drop_duplicates("item_id")["key"].value_counts(normalize=True)
+    letters = sorted(set(shares.idxmax(axis=1)))
+    places_of = ", ".join(f"{letter} {100 * keys.get(letter, 0):.0f} %" for letter in letters)
+    return (
+        f"{len(shares)} of {results['endpoint'].nunique()} endpoints choose one letter for more than half of their answers ({', '.join(named)}): "
+        f"they are right mostly where the key stands there (keys at {places_of}), and the items that they miss are those with another key."
+    )
 
 
 def statuses(results: pd.DataFrame) -> pd.DataFrame:
@@ -334,14 +366,56 @@ def statuses(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_prompts(panel: Sequence[Endpoint], items: Sequence[Item], passages: Mapping[str, str]) -> pd.DataFrame:
-    """What each way of asking looks like for the first item: endpoint, first prompt; one row a prompt."""
+    """What each way of asking looks like for the first item: endpoint (the first asked so), first prompt; one row a prompt.
+
+    Recorded endpoints are passed over whose prompt is not at hand.
+    """
     import pandas as pd
 
     rows: dict[str, str] = {}
     for endpoint in [e for e in panel if e.prompt] if items else []:
-        text = panels.message(endpoint, items[0], passages.get(items[0].id, ""))
+        try:
+            text = panels.message(endpoint, items[0], passages.get(items[0].id, ""))
+        except (ModelError, KeyError, FileNotFoundError):
+            continue
         rows.setdefault(text, endpoint.name)
     return pd.DataFrame({"endpoint": list(rows.values()), "first prompt": list(rows)})
+
+
+def ways(sat: pd.DataFrame) -> pd.DataFrame:
+    """How the endpoints of a panel answer: scoring, what it means, endpoints (how many)."""
+    import pandas as pd
+
+    counts = sat["scoring"].value_counts()
+    rows = [(name, said, int(counts[name])) for name, said in panels.SCORINGS.items() if name in counts]
+    rows += [(name, "not said", int(n)) for name, n in counts.items() if name not in panels.SCORINGS]
+    return pd.DataFrame(rows, columns=["scoring", "what it means", "endpoints"])
+
+
+def with_kind(scores: pd.DataFrame, sat: pd.DataFrame) -> pd.DataFrame:
+    """Scores with a column `kind`, for a figure: whether a language model answers, and whether it saw the passages of the item."""
+    kinds = {
+        row.endpoint: ("no language model" if row.scoring in ("similarity", "longest") else "language model")
+        + (", open book" if row.book == "open" else "")
+        for row in sat.itertuples()
+    }
+    return scores.assign(kind=scores["endpoint"].map(kinds).fillna("not known"))
+
+
+def unread(results: pd.DataFrame, items: Sequence[Item]) -> pd.DataFrame:
+    """The answers in which no choice was read, by reason: endpoint, status, why, answers (how many), example (a reply)."""
+    import pandas as pd
+
+    by_id = {item.id: item for item in items}
+    rows = []
+    for row in results[results["status"] != "scored"].itertuples():
+        own = by_id[row.item_id]
+        why = row.error or choices.why_unread(row.reply, own.options, cut=row.finish_reason == "length")
+        rows.append((row.endpoint, row.status, why or row.status, row.reply))
+    groups = pd.DataFrame(rows, columns=["endpoint", "status", "why", "reply"]).groupby(
+        ["endpoint", "status", "why"], sort=False
+    )["reply"]
+    return groups.agg(answers="size", example="first").reset_index()
 
 
 def by_label(results: pd.DataFrame, *, replicates: int = 4000, seed: int = 0) -> pd.DataFrame:

@@ -61,24 +61,52 @@ def draw(items: Sequence[Item], count: int, seed: int = 0) -> list[Item]:
     return [items[i] for i in picked]
 
 
+def drawn_sentence(drawn: Sequence[Item], wanted: int) -> str:
+    """How many items are asked, and why not as many as wanted."""
+    if len(drawn) >= wanted:
+        return f"{len(drawn)} items, drawn by construction label."
+    return f"{len(drawn)} of the {wanted} items asked for: all that are in the bank and, for recorded endpoints, recorded in all four orders."
+
+
+def with_scoring(effects: pd.DataFrame, sat: Sequence[panels.Endpoint]) -> pd.DataFrame:
+    """`exam.order_effects` with a column order_free: endpoints that choose by a similarity or by length, and so cannot see places."""
+    free = {e.name for e in sat if e.scoring in ("similarity", "longest")}
+    return effects.assign(order_free=effects["endpoint"].isin(free))
+
+
+def movable(effects: pd.DataFrame) -> pd.DataFrame:
+    """The endpoints that an order can change at all: what a study of the panel is about."""
+    return effects[~effects["order_free"].astype(bool)] if "order_free" in effects.columns else effects
+
+
 def order_sentence(study: Mapping[str, Any], effects: pd.DataFrame) -> str:
-    """The study of option order in one line."""
+    """The study of option order in one line.
+
+    Parameters
+    ----------
+    study : from `exam.order_study` of `movable` endpoints.
+    effects : from `with_scoring`.
+    """
     if not len(effects):
         return "no endpoint was asked in all four orders"
+    if not study["endpoints"]:
+        return "no endpoint sees the order of the options"
     rho = "rank correlation undefined" if study["spearman"] is None else f"rank correlation {study['spearman']:.3f}"
+    left = len(effects) - study["endpoints"]
+    more = f"; {left} that cannot see places not counted" if left else ""
     return (
         f"{study['endpoints']} endpoint{'s' * (study['endpoints'] != 1)} in four orders of {int(effects['items'].max())} items: {rho}, mean change "
-        f"{100 * study['mean_change']:.1f} points, the same option in all four for {study['stable']:.1%}, position effects in "
-        f"{study['position_effects']} of {study['tested']}"
+        f"{100 * study['mean_change']:.1f} points, the same option in all four for {100 * study['stable']:.1f} %, position effects in "
+        f"{study['position_effects']} of {study['tested']}{more}"
     )
 
 
 def order_warnings(effects: pd.DataFrame, study: Mapping[str, Any]) -> list[str]:
-    """What to distrust about the study of option order."""
+    """What to distrust about the study of option order; parameters as for `order_sentence`."""
     notes = []
     if not len(effects):
         return ["No endpoint answered in all four orders: nothing is said about the order of options."]
-    items = int(effects["items"].max())
+    items, moved = int(effects["items"].max()), movable(effects)
     if items < 100:
         notes.append(
             f"{items} items instead of the paper's 100: a share is known to within about {196 * math.sqrt(0.25 / items):.0f} points."
@@ -89,16 +117,36 @@ def order_warnings(effects: pd.DataFrame, study: Mapping[str, Any]) -> list[str]
         notes.append(f"A rank correlation over {study['endpoints']} endpoints says little.")
     if unresolved := int(effects["unresolved"].sum()):
         notes.append(f"{unresolved} answers could not be read; they count as not the same and not correct.")
-    free = effects.loc[(effects["stable"] == 1).fillna(False), "endpoint"]
-    if len(free):
-        notes.append(f"Do not look at places at all, and so never change: {', '.join(free)}.")
-    lean = effects.melt("endpoint", [f"place_{a}" for a in "abcd"]).dropna()
-    if len(lean) and lean["value"].max() > 0.5:
-        most = lean.loc[lean["value"].astype(float).idxmax()]
+    if len(moved) < len(effects):
+        free = effects.loc[~effects["endpoint"].isin(moved["endpoint"]), "endpoint"]
         notes.append(
-            f"{most['endpoint']} chooses {most['variable'][-1].upper()} in {most['value']:.0%} of its answers."
+            f"Not counted, because they choose by similarity or length and cannot see places: {', '.join(free)}."
         )
+    lean = moved.melt("endpoint", [f"place_{a}" for a in "abcd"]).dropna()
+    most = lean[lean["value"] > 0.5].sort_values("value", ascending=False, kind="stable")
+    if len(most):
+        each = ", ".join(f"{r.endpoint} {r.variable[-1].upper()} in {100 * r.value:.0f} %" for r in most.itertuples())
+        notes.append(f"{len(most)} of {len(moved)} choose one letter in more than half of their answers: {each}.")
     return notes
+
+
+def in_letters(marked: pd.DataFrame) -> pd.DataFrame:
+    """`exam.mark_orders` for reading: endpoint, order, chosen and key (letters in this order), in the bank's order (letter of the option chosen),
+    correct."""
+    import pandas as pd
+
+    def letters(numbers: pd.Series) -> list[str]:
+        return [exam.LETTERS[int(n)] if pd.notna(n) else "–" for n in numbers]
+
+    table = {
+        "endpoint": marked["endpoint"],
+        "order": marked["rotation"],
+        "chosen": letters(marked["place"]),
+        "key": letters(marked["key_place"]),
+        "chosen, in the bank's order": letters(marked["option"]),
+        "correct": marked["correct"].astype(bool),
+    }
+    return pd.DataFrame(table)
 
 
 def place_table(marked: pd.DataFrame, effects: pd.DataFrame) -> pd.DataFrame:
@@ -126,18 +174,40 @@ def place_table(marked: pd.DataFrame, effects: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(["value", "low", "high", "p_holm"], "Float64"))
 
 
-def changed_minds(marked: pd.DataFrame, items: Sequence[Item], most: int = 5) -> pd.DataFrame:
-    """Items that the most endpoints answer with other options in other orders.
+def changed_minds(marked: pd.DataFrame, items: Sequence[Item], effects: pd.DataFrame) -> pd.DataFrame:
+    """Every item with how many endpoints answer it with other options in other orders, the most changed first.
+
+    Parameters
+    ----------
+    marked : from `exam.mark_orders`.
+    items : those asked.
+    effects : from `with_scoring`; endpoints that cannot see places are left out.
 
     Returns
     -------
-    DataFrame : item_id, question, endpoints (that answered it), changed (of these, with more than one option or an unresolved answer).
+    DataFrame : item_id, question, endpoints (that answered it), changed (of these, with more than one option or an unresolved answer), options
+    (different ones an endpoint chose, on average).
     """
     import pandas as pd
 
     questions = {item.id: item.question for item in items}
-    kinds = marked.assign(option=marked["option"].astype("Int64").fillna(-1)).groupby(["item_id", "endpoint"])["option"]
-    moved = (kinds.nunique() > 1) | (kinds.min() < 0)
-    table = moved.groupby("item_id", sort=False).agg(endpoints="size", changed="sum").reset_index()
+    kept = marked[marked["endpoint"].isin(movable(effects)["endpoint"])]
+    kinds = kept.assign(read=kept["option"], option=kept["option"].astype("Int64").fillna(-1)).groupby(["item_id", "endpoint"])  # fmt: skip
+    each = pd.DataFrame({"changed": (kinds["option"].nunique() > 1) | (kinds["option"].min() < 0), "options": kinds["read"].nunique()})  # fmt: skip
+    table = each.groupby("item_id", sort=False).agg(endpoints=("changed", "size"), changed=("changed", "sum"), options=("options", "mean")).reset_index()  # fmt: skip
     table.insert(1, "question", table["item_id"].map(questions))
-    return pd.DataFrame(table).sort_values("changed", ascending=False, kind="stable").head(most).reset_index(drop=True)
+    return pd.DataFrame(table).sort_values(["changed", "options"], ascending=False, kind="stable").reset_index(drop=True)  # fmt: skip
+
+
+def minds_sentence(table: pd.DataFrame, shown: int) -> str:
+    """How many items change, from `changed_minds`, and how many stand level with the first."""
+    if not len(table):
+        return "No endpoint sees the order of the options."
+    first = table.iloc[0]
+    changed, all_ = int((table["changed"] > 0).sum()), int((table["changed"] == table["endpoints"]).sum())
+    said = f"Another order changes the answer of some endpoint in {changed} of {len(table)} items, of all {first['endpoints']} endpoints in {all_}."
+    level = int(((table["changed"] == first["changed"]) & (table["options"] == first["options"])).sum())
+    more = f" {level} items change as much as the first: those shown are the first of them." if level > shown else ""
+    return (
+        f"{said} Shown are {min(shown, len(table))}, by how many different options an endpoint chose on average.{more}"
+    )

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ["claim", "printed", "recomputed", "verdict", "where"]
-VERDICTS = {"holds": "hold", "in part": "in part only", "does not hold": "not", "not shown": "without a number that bears them out"}  # fmt: skip
-CUES = {"structure": "structure", "both": "structure and stem"}
+VERDICTS = {"holds": "hold", "in part": "hold in part only", "does not hold": "do not hold", "not shown": "have no number that bears them out"}  # fmt: skip
+CUES = {"structure": "structure", "both": "structure and stem", "longest_key": "key is the one longest option"}
+BANKS = {"before": "legacy pool", "after": "refreshed items", "full": "whole bank"}
+HEADS = {
+    "labels": {"k": "passages found", "most_per_source": "of a source", "snippets": "shown", "sources": "sources (mean)", "fell": "points fallen"},
+    "rules": {"stem": "stem, least", "shortest": "option, least", "longest_option": "option, most", "advantage": "longer by", "ratio": "times", "longest": "may be longest"},
+}  # fmt: skip
 
 Row = tuple[str, str, str, str, str]
 
@@ -30,10 +35,22 @@ def misses() -> pd.DataFrame:
     return pd.DataFrame({"missed": ["0–1", "2–3", "4+"], "share": [low, 1 - low - high, high]})
 
 
-def parents() -> pd.DataFrame:
-    """What is known of Figure 3, for `figures.topic_heatmap`: parent, endpoint (their mean), value (0..1)."""
-    cells = comparability.published("ms_exam_gen", "parents")
-    return cells.assign(endpoint="mean of 12 endpoints", value=cells["accuracy"].astype(float) / 100)[["parent", "endpoint", "value"]]  # fmt: skip
+def printed(name: str) -> pd.DataFrame:
+    """A table of `published/ms_exam_gen` with its columns in words."""
+    return comparability.published("ms_exam_gen", name).rename(columns=HEADS.get(name, {}))
+
+
+def shown_shares(found: pd.DataFrame) -> pd.DataFrame:
+    """`audit.shares` for reading: what, printed (percent), of, items, by accident, 95 % interval (percent), where."""
+    import pandas as pd
+
+    rows = []
+    for row in found.to_dict("records"):
+        cue, _, bank = row["what"].rpartition(" ")
+        what = f"{CUES[cue]}, {BANKS[bank]}" if cue in CUES else row["what"]
+        interval = "–" if pd.isna(row["low"]) else f"{100 * row['low']:.1f} to {100 * row['high']:.1f}"
+        rows.append((what, row["printed"], f"{row['n']:,} {row['of']}", row["items"], row["by_accident"], interval, row["where"]))  # fmt: skip
+    return pd.DataFrame(rows, columns=["what", "printed", "of", "items", "by accident", "95 % interval", "where"])
 
 
 # -- what the text says --------------------------------------------------------------------------------------------------
@@ -124,11 +141,11 @@ def _cues() -> list[Row]:
     chance = float(probes["chance"].iloc[0])
     left = {c: (float(r["after"]) - chance) / (float(r["before"]) - chance) for c, r in probes.iterrows()}
     words = ", ".join(f"{CUES[str(c)]} {100 * float(r['difference']):+.1f} points [{100 * float(r['low']):+.1f}, {100 * float(r['high']):+.1f}], {100 * (1 - left[str(c)]):.0f} % of what was above chance".replace("-", "−") for c, r in probes.iterrows())  # fmt: skip
-    longest = float(cells.loc["longest_key", "after"])
+    before, longest = (float(cells.loc["longest_key", bank]) for bank in ("before", "after"))
     others = (1 - longest) / 3
     return [
         ("refreshed construction reduced measurable cues", "structure, structure and stem", words, said(bool((probes["high"] < 0).all())), "section V; Figure 2"),
-        ("the length of the key gives less away", "68.1 to 6.6", f"a key drawn by lot is the longest in up to {100 * chance:.0f} %, now it is in {100 * longest:.1f} %: whoever leaves the longest option out finds up to {100 * others:.1f} %", "in part", "section V; Figure 2"),
+        ("the length of the key gives less away", f"{100 * before:.1f} to {100 * longest:.1f}", f"whoever took the one longest option found {100 * before:.1f} %; whoever leaves it out now finds {100 * others:.1f} % at most", said(others < before), "section V; Figure 2"),
     ]  # fmt: skip
 
 
@@ -145,12 +162,12 @@ def _panel() -> list[Row]:
     four = audit.exactly_four()
     best = audit.independent_panel(audit.easiest_panel())
     loo, agreement = at["leave-one-out correlation"], at["leave-one-out agreement"]
-    printed = f"{loo:g}, the smallest of twelve"
+    printed = f"at least {loo:g}"
     return [
         ("some items are harder than others for the panel", "53.0 % missed by 0–1, 25.5 % by 4 and more", f"endpoints that err independently would leave at most {100 * best['low']:.1f} % to 0–1, and then {100 * best['flagged']:.1f} % to 4 and more", said(100 * best["low"] < at["missed by 0–1"]), "section V; Figure 2"),
-        ("miss counts correlate with those without an endpoint", printed, f"with these shares and an agreement of {agreement:g} % Pearson's coefficient is at least {floor:.3f}, so it is another, such as Spearman's" if floor > loo + 0.0005 else "possible", "in part" if floor > loo + 0.0005 else "holds", "section V"),
+        ("miss counts correlate with those without an endpoint", printed, f"with these shares and an agreement of {agreement:g} % Pearson's coefficient is at least {floor:.3f}: if {loo:g} is the smallest of the twelve, it is another, such as Spearman's" if floor > loo + 0.0005 else "possible", "in part" if floor > loo + 0.0005 else "holds", "section V"),
         ("that correlation shows that difficulty does not hang on one endpoint", printed, f"twelve evenly spread endpoints that err independently have {even['pearson']:.3f} (Pearson), {even['spearman']:.3f} (Spearman)", "not shown", "section V"),
-        ("the agreement of flags shows it", f"at least {agreement:g} %", f"{100 * even['agreement']:.1f} % in that panel of independent endpoints, {100 * best['agreement']:.1f} % in the easiest one that the printed ends allow; {four[0]:.1f} to {four[1]:.1f} % of the items are missed by exactly four and hang on one answer", "in part", "section V"),
+        ("the agreement of flags shows it", f"at least {agreement:g} %", f"{100 * even['agreement']:.1f} % in that panel of independent endpoints, {100 * best['agreement']:.1f} % in the easiest one that the printed ends allow; up to {four[1]:.1f} % of the items are missed by exactly four and hang on one answer", "in part", "section V"),
     ]  # fmt: skip
 
 
@@ -190,7 +207,7 @@ def _unprinted() -> list[Row]:
     return [
         ("accuracy on Hard and synthesis items fell after refreshed generation", f"by {fell} points", "neither accuracies nor which endpoints are in the text; the items are others", "not shown", "section VI"),
         ("without the key-risk queues endpoints stay apart", "changed, not erased", "no queue, size or score is in the text", "not shown", "section V"),
-        ("a varied panel reduced ceiling effects", "46.9 to 89.7 %", f"{api_part():.0f} % of the range lies below the API endpoints, in the other five", "not shown", "section VI"),
+        ("a varied panel reduced ceiling effects", "46.9 to 89.7 %", f"if the best endpoint is an API endpoint, {api_part():.0f} % of the range lies below all of these", "not shown", "section VI"),
         ("no answer was left unresolved", "0 of 36,696", f"a rate of up to {100 * unresolved_bound():.3f} % would still show none 1 time in 20; how replies were read is not in the text", "holds", "section V"),
     ]  # fmt: skip
 
@@ -226,8 +243,8 @@ def independence() -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame : statistic, printed, even (a panel evenly spread within the printed ends), easiest (all but the worst as good as the best). In
-    percent, correlations in −1..1.
+    DataFrame : statistic, printed, evenly spread (a panel within the printed ends), easiest (all but the worst as good as the best). In percent,
+    correlations in −1..1.
     """
     import pandas as pd
 
@@ -240,7 +257,7 @@ def independence() -> pd.DataFrame:
         ("smallest correlation, Pearson", at["leave-one-out correlation"], even["pearson"], best["pearson"]),
         ("smallest correlation, Spearman", at["leave-one-out correlation"], even["spearman"], best["spearman"]),
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["statistic", "printed", "even", "easiest"])
+    return pd.DataFrame(rows, columns=["statistic", "printed", "evenly spread", "easiest"])
 
 
 def implied() -> pd.DataFrame:
@@ -254,10 +271,10 @@ def implied() -> pd.DataFrame:
     longest = audit.whole_numbers(at["longest_key after"], sizes["refreshed items"], 1)
     rows = [
         ("items missed by two or three endpoints", f"{100 - at['missed by 0–1'] - at['missed by 4+']:.1f} %", "53.0 and 25.5 %"),
-        ("items missed by exactly four", f"{four[0]:.1f} to {four[1]:.1f} %", "a flag changes without an endpoint in at most 3.8 % of the items"),
+        ("items missed by exactly four", f"{four[0]:.1f} to {four[1]:.1f} %", f"without an endpoint a flag changes in at most {100 - at['leave-one-out agreement']:.1f} % of the items; the lower end if that is reached"),
         ("legacy items that were flagged", f"{100 * at['legacy flagged'] / at['legacy pool']:.1f} %", "1,217 of 1,293"),
         ("lowest API endpoint", f"{lowest:.2f} %", "89.70 − 9.09, if the best endpoint is an API endpoint"),
-        ("range of the five other endpoints", f"{lowest - at[audit.WORST]:.2f} points at most", "80.61 and 46.89"),
+        ("from the lowest endpoint up to the lowest API endpoint", f"{lowest - at[audit.WORST]:.2f} points", "80.61 − 46.89, if the best endpoint is an API endpoint"),
         ("items whose key is the one longest option", f"{longest[0]} to {longest[-1]}", "6.6 % of 1,766"),
         ("the same among Hard items", f"{100 * longest[0] / hard:.1f} to {100 * longest[-1] / hard:.1f} %", "if, as the rule has it, none is a synthesis item"),
         *[(f"advantage and ratio in {r.label} items", f"the ratio binds below {r.advantage / (r.ratio - 1):.1f} words, the advantage above", f"{r.advantage} words and {r.ratio:g} times, against one length of distractor") for r in rules.itertuples()],
@@ -292,23 +309,26 @@ def summary(results: pd.DataFrame | None, verdict: str, found: pd.DataFrame) -> 
     """
     counts = found["verdict"].value_counts()
     text = (
-        f"{counts.get('holds', 0)} of {len(found)} claims hold; the counts and shares add up, but a leave-one-out correlation of 0.934 cannot be "
-        f"Pearson's (at least {audit.smallest_pearson():.3f})"
+        f"{counts.get('holds', 0)} of {len(found)} claims hold; the counts and shares add up, but a leave-one-out correlation of 0.934, if it is the "
+        f"smallest of the twelve, cannot be Pearson's (at least {audit.smallest_pearson():.3f})"
     )
     return text + ("" if results is None else f". {verdict.split(':')[0].split(';')[0].rstrip('.')}") + "."
 
 
-def warnings(results: pd.DataFrame | None, verdict: str) -> list[str]:
-    """What a reader should distrust."""
-    even = audit.independent_panel(audit.even_panel())
+def warnings(results: pd.DataFrame | None, verdict: str, found: pd.DataFrame) -> list[str]:
+    """What a reader should distrust; parameters as for `summary`."""
+    at, even = audit.numbers(), audit.independent_panel(audit.even_panel())
     notes = [
         "Ten of the twelve rows of Table IV, nine of the thirteen means of Figure 3, its cells and all intervals are not in the text at hand: what needs "
         "them is a bound here, or left open.",
         f"A leave-one-out correlation of 0.934 says little: endpoints that err independently reach {even['spearman']:.3f} (Spearman). That items differ is "
         "shown by the miss counts.",
-        "In the refreshed strata the key is the one longest option in 6.6 % of the items instead of some 25 %: the longest option is now a cue against itself.",
+        f"In the refreshed strata the key is the one longest option in {at['longest_key after']:g} % of the items. Keys drawn by lot are that in at most "
+        f"{at['chance']:g} %, in fewer where lengths tie, and in how many the text does not say: whether the longest option is now a cue against itself "
+        "cannot be told.",
         "The text has GPT-5 mini write at temperatures of 0.0, 0.1 and 0.3; the interface of its maker, as users report it, refuses any temperature but 1 for "
         "that model. Which one was used cannot be told.",
-        "A claim that does not hold is one that the printed numbers do not bear out under the reading shown; the text may mean another.",
     ]  # fmt: skip
+    if (found["verdict"] == "does not hold").any():
+        notes.append("A claim that does not hold is one that the printed numbers do not bear out under the reading shown; the text may mean another.")  # fmt: skip
     return ([verdict] if results is not None else []) + notes

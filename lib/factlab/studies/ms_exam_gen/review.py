@@ -120,6 +120,69 @@ def _by_guessing(queue: str, panel: int, share: float) -> float:
     return min(1.0, float((k - 1) * binom.sf(most, panel, 1 / k)))
 
 
+def shown_sizes(sizes: pd.DataFrame) -> pd.DataFrame:
+    """`queue_sizes` for reading: queue, takes an item where, items, share, if all guessed (items), with a flag of the audit."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "queue": sizes["queue"].str.replace("_", "-"),
+            "takes an item where": sizes["what"],
+            "items": [f"{r.items} of {r.of}" for r in sizes.itertuples()],
+            "if all guessed": sizes["by_guessing"].round(1),
+            "with a flag of the audit": sizes["flagged"],
+        }
+    )
+
+
+def shown_queue(queues: pd.DataFrame) -> pd.DataFrame:
+    """Items of a queue for reading: question, key and other option most chosen (each with letter, text, votes), flags of cues."""
+    import pandas as pd
+
+    def said(letter: str, text: str, votes: int) -> str:
+        return f"{letter}: {text} ({votes})" if isinstance(letter, str) else "–"
+
+    rows = [
+        (r.question, said(r.key, r.key_text, r.votes_key), said(r.top_wrong, r.top_wrong_text, r.votes_top_wrong), r.cue_flags)
+        for r in queues.itertuples()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["question", "key", "other option most chosen", "flags of cues"])
+
+
+def favoured(queues: pd.DataFrame, queue: str, least: int = 5) -> tuple[str, int, int, int] | None:
+    """The letter that the panel names instead of the key in more than half of a queue.
+
+    Parameters
+    ----------
+    queues : from `queue_table`.
+    queue : 'majority' or 'non_key'.
+    least : items that the queue must have.
+
+    Returns
+    -------
+    tuple : letter, items of the queue with it, items of the queue, items of the queue whose key is at that letter; None where no letter is named so
+    often.
+    """
+    own = queues[queues[queue].astype(bool)]
+    counts = own["top_wrong"].value_counts()
+    if len(own) < least or not len(counts) or counts.iloc[0] <= len(own) / 2:
+        return None
+    letter = str(counts.index[0])
+    return letter, int(counts.iloc[0]), len(own), int((own["key"] == letter).sum())
+
+
+def letter_sentence(queues: pd.DataFrame, queue: str) -> str:
+    """What `favoured` found, in words; a queue that is one letter shows where a panel likes to answer, not which keys are wrong."""
+    name = queue.replace("_", "-")
+    if (found := favoured(queues, queue)) is None:
+        return f"No letter is the wrong option most named in more than half of the {name} queue."
+    letter, named, size, keyed = found
+    return (
+        f"In {named} of the {size} items of the {name} queue the wrong option most named is {letter} (a quarter by chance); the key is {letter} in "
+        f"{keyed or 'none'}. The queue shows that this panel favours {letter}, not that these keys are wrong."
+    )
+
+
 def flag_table(queues: pd.DataFrame) -> pd.DataFrame:
     """Whether flagged items are in the queues more often: flagged (yes, no), items, majority, non_key, missed (mean)."""
     kept = queues.assign(flagged=np.where(queues["flags"] != "", "yes", "no"))
@@ -146,6 +209,11 @@ def sheet(queues: pd.DataFrame) -> str:
     ]
     columns += ["votes_top_wrong", "panel", "flags"]
     return kept[columns].assign(verdict="", comment="").to_csv(index=False, lineterminator="\n")
+
+
+def by_subset(without: pd.DataFrame) -> pd.DataFrame:
+    """`exam.scores_without` for a figure: items_of becomes subset, in words."""
+    return without.assign(subset=without["items_of"].str.replace("non_key", "non-key")).drop(columns="items_of")
 
 
 def rank_change(without: pd.DataFrame) -> pd.DataFrame:
@@ -182,10 +250,14 @@ def rank_change(without: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(["lowest", "highest", "range", "spearman"], "Float64"))
 
 
-def sentence(sizes: pd.DataFrame) -> str:
-    """The queues in one line."""
+def sentence(sizes: pd.DataFrame, queues: pd.DataFrame) -> str:
+    """The queues in one line, and the letter that the stricter one is made of, if it is."""
     said = [f"{int(r.items)} of {int(r.of)} items ({r.by_guessing:.0f} if all guessed)" for r in sizes.itertuples()]
-    return f"majority queue {said[0]}, non-key queue {said[1]}" if len(said) == 2 else "no queues"
+    if len(said) != 2:
+        return "no queues"
+    found = favoured(queues, "non_key")
+    more = f"; in {found[1]} of these {found[2]} the panel names {found[0]}" if found else ""
+    return f"majority queue {said[0]}, non-key queue {said[1]}{more}"
 
 
 def warnings(sizes: pd.DataFrame, queues: pd.DataFrame, sat: pd.DataFrame, changes: pd.DataFrame) -> list[str]:
@@ -200,12 +272,14 @@ def warnings(sizes: pd.DataFrame, queues: pd.DataFrame, sat: pd.DataFrame, chang
     from factlab.studies.ms_exam_gen.endpoints import same_model
 
     notes = []
+    letters = [letter_sentence(queues, queue) for queue in ("non_key", "majority") if favoured(queues, queue)][:1]
     majority = sizes.iloc[0]
     if majority["items"] <= majority["by_guessing"]:
         notes.append(
             f"A panel that guesses would put {majority['by_guessing']:.0f} of {int(majority['of'])} items into the majority queue; it holds "
-            f"{int(majority['items'])}. It says little about keys here; the stricter queue and the flags say more."
+            f"{int(majority['items'])}. It says little about keys here{'' if letters else '; the stricter queue and the flags say more'}."
         )
+    notes += letters
     models = sat.loc[~sat["scoring"].isin(["similarity", "longest"]), "model"].map(same_model)
     if len(models) and models.value_counts().iloc[0] > len(sat) / 2:
         notes.append(
@@ -219,13 +293,11 @@ def warnings(sizes: pd.DataFrame, queues: pd.DataFrame, sat: pd.DataFrame, chang
             )
     marked = queues[queues["mark"] != ""]
     if len(marked):
-        inside, others = float(marked["majority"].mean()), float(queues.loc[queues["mark"] == "", "majority"].mean())
-        said = f"{inside:.0%} of the {len(marked)} items with a marked fault are in the majority queue, against {others:.0%} of the others"
-        why = (
-            ": a fault that gives the key away makes an item easy, and no queue of misses finds it"
-            if inside < others
-            else ""
+        rest = queues.loc[queues["mark"] == "", "majority"]
+        easy = len(rest) and marked["majority"].mean() < rest.mean()
+        notes.append(
+            f"{int(marked['majority'].sum())} of the {len(marked)} items with a marked fault are in the majority queue, and {int(rest.sum())} of the "
+            f"{len(rest)} others{': a fault that gives the key away makes an item easy, and no queue of misses finds it' if easy else ''}."
         )
-        notes.append(f"{said}{why}.")
     notes.append("The paper does not say what puts an item into its queues; the rules here are a reading.")
     return notes

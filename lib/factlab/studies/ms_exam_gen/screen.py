@@ -7,12 +7,13 @@ that has a flag named in `exclude` or a major problem.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from factlab import exam
 from factlab.exam import Item
 from factlab.studies.ms_exam_gen.consistency import CHECKS
+from factlab.studies.ms_exam_gen.cue_stages import CUES, FEWEST
 from factlab.studies.ms_exam_gen.endpoints import same_model
 from factlab.studies.ms_exam_gen.writing import item_texts
 
@@ -39,7 +40,7 @@ def bank(run: Workspace, path: str = "") -> tuple[list[Item], str]:
     if run.has("written"):
         return exam.from_table(run.read("written"), "the table written"), "run"
     run.banner(
-        "No step before this one wrote items, so this page audits the hand-written sample bank (ms_exam_gen/bank.csv): 96 items, 16 of "
+        "No step before this one wrote items, so this page audits the sample bank (ms_exam_gen/bank.csv), written by a language model: 96 items, 16 of "
         "them with a deliberate fault. Run 10 to 30, or name a bank of your own."
     )
     return sample_bank(run), "sample"
@@ -79,9 +80,6 @@ def vectors(items: Sequence[Item], retriever: str, mode: str = "cache") -> Any:
     from factlab.models import embed
 
     return embed.load(retriever, mode=mode).encode(item_texts(items), progress=False).vectors
-
-
-# --- the consistency screen ----------------------------------------------------------------------------------------------------------
 
 
 # --- what stays ----------------------------------------------------------------------------------------------------------------------
@@ -159,18 +157,25 @@ def kept_items(items: Sequence[Item], decided: pd.DataFrame) -> list[Item]:
     return [item for item, kept in zip(items, decided["kept"], strict=True) if kept]
 
 
+def left_out(items: Sequence[Item], decided: pd.DataFrame) -> pd.DataFrame:
+    """The items that do not stay: label, topic, question, reasons."""
+    out = decided[~decided["kept"]]
+    return out.assign(question=[items[row].question for row in out["row"]])[["label", "topic", "question", "reasons"]]
+
+
 def examples(items: Sequence[Item], flags: pd.DataFrame) -> pd.DataFrame:
-    """The first item of each flag: flag, item_id, question, key (its text), detail."""
+    """The first item of each flag: flag, detail, question, key (its text)."""
     first = flags.drop_duplicates("flag")[["flag", "row", "item_id", "detail"]].reset_index(drop=True)
     own = [items[row] for row in first["row"]]
     first["question"] = [item.question for item in own]
     first["key"] = [item.options[item.key_number] if item.key_number >= 0 else "" for item in own]
-    return first[["flag", "item_id", "question", "key", "detail"]]
+    return first[["flag", "detail", "question", "key"]]
 
 
 def flag_counts(flags: pd.DataFrame) -> pd.DataFrame:
-    """flag, items: for a figure."""
-    return flags["flag"].value_counts(sort=False).rename_axis("flag").reset_index(name="items")
+    """flag (what it means), items: for a figure."""
+    counts = flags["flag"].map(lambda flag: exam.FLAGS[flag][1]).value_counts(sort=False)
+    return counts.rename_axis("flag").reset_index(name="items")
 
 
 def duplicates(items: Sequence[Item], flags: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
@@ -185,7 +190,7 @@ def duplicates(items: Sequence[Item], flags: pd.DataFrame, decided: pd.DataFrame
     return pd.DataFrame(rows, columns=["flag", "value", "item_id", "kept", "question", "like"])
 
 
-# --- cues that are left --------------------------------------------------------------------------------------------------------------
+# --- what the page says --------------------------------------------------------------------------------------------------------------
 
 
 def sentence(items: Sequence[Item], decided: pd.DataFrame) -> str:
@@ -218,16 +223,17 @@ def warnings(
         notes.append(f"{flag} was not looked for: {reason}{f'; nor were {more} more flags' if more else ''}.")
     if not items:
         return [*notes, "There are no items to audit."]
+    if not decided["kept"].any():
+        notes.insert(0, "No item stays: there is nothing to lock, and no exam to sit.")
     if screener in ("", "none"):
         notes.append(
             "No model screened the items: two right options, or a key that the passages do not bear out, go unseen."
         )
     else:
-        unread = (decided["verdict"] == "unread").sum()
-        if unread:
-            notes.append(
-                f"{unread} of {len(items)} verdicts of the screen are missing: {decided.loc[decided['verdict'] == 'unread', 'status'].value_counts().index[0]}."
-            )
+        unread = decided.loc[decided["verdict"] == "unread", "status"].value_counts()
+        if len(unread):
+            why = ", ".join(f"{n} {status}" for status, n in unread.items())
+            notes.append(f"{unread.sum()} of {len(items)} verdicts of the screen are missing: {why}.")
         if builder and same_model(builder) == same_model(screener):
             notes.append(
                 "The screener is the model that built the items, as published: it may share the builder's errors."
@@ -238,20 +244,19 @@ def warnings(
         notes.append(
             f"{missed} of {sum(bool(item.mark) for item in items)} built-in faults carry no flag: rules do not see them."
         )
-    for row in found[(found["cue"] != "longest_key") & (found["status"] == "scored")].to_dict("records"):
-        if row["stage"] == "kept" and not pd.isna(row["p"]) and row["p"] <= 0.05:
+    probe = found[(found["cue"] != "longest_key") & (found["status"] == "scored")]
+    for row in probe[probe["stage"] == "kept"].to_dict("records"):
+        if not pd.isna(row["p"]) and row["p"] <= 0.05:
             notes.append(
-                f"Keys can still be told from the {'structure of the options' if row['cue'] == 'structure' else 'structure and the stem'} in {row['value']:.0%} of the items that stay (p {row['p']:.3g})."
+                f"Keys can still be told from the {CUES[row['cue']]} in {100 * row['value']:.0f} % of the items that stay (p {row['p']:.3g})."
             )
-        if row["stage"] == "kept" and row["n"] < 200:
-            notes.append(
-                f"The probe learns from {row['n']} items: it can miss a cue, and its share is known to about {_half(row)} points either way."
-            )
-            break
+    if not len(probe):
+        notes.append(f"The probe for cues was not made: it needs {FEWEST} items and two topics.")
+    elif (last := probe[probe["stage"] == probe["stage"].iloc[-1]].iloc[0])["n"] < 200:
+        known = (
+            ""
+            if pd.isna(last["low"])
+            else f", and its share is known to about {50 * (last['high'] - last['low']):.0f} points either way"
+        )
+        notes.append(f"The probe learns from {last['n']} items: it can miss a cue{known}.")
     return notes
-
-
-def _half(row: Mapping[str, Any]) -> str:
-    import pandas as pd
-
-    return "an unknown number of" if pd.isna(row["low"]) else f"{50 * (row['high'] - row['low']):.0f}"

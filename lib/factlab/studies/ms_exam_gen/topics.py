@@ -432,11 +432,18 @@ def sentence(topics: pd.DataFrame, covered: pd.DataFrame) -> str:
     if topics.empty:
         return "no topics"
     several, above = topics["topic"].nunique(), topics["parent"].nunique()
-    return (
+    said = (
         f"{several} {'topic' if several == 1 else 'topics'} under {above} {'parent' if above == 1 else 'parents'}, "
-        f"{len(topics)} {'subtopic' if len(topics) == 1 else 'subtopics'}; "
-        f"{int(covered['covered'].sum())} of {len(covered)} concepts of the checklist are covered"
+        f"{len(topics)} {'subtopic' if len(topics) == 1 else 'subtopics'}"
     )
+    if covered_by_making(topics, covered):
+        return said
+    return f"{said}; {int(covered['covered'].sum())} of {len(covered)} concepts of the checklist are covered"
+
+
+def covered_by_making(topics: pd.DataFrame, covered: pd.DataFrame) -> bool:
+    """Whether the concepts of the checklist are the subtopics themselves, so that all are covered whatever the topics are like."""
+    return len(covered) > 0 and set(map(normal, covered["concept"])) <= set(map(normal, topics["subtopic"]))
 
 
 def warnings(
@@ -456,6 +463,12 @@ def warnings(
             *notes,
             "There are no topics, so no item can be written. Name a table of topics, or take taxonomy = documents.",
         ]
+    if covered_by_making(topics, covered):
+        notes.append(
+            f"All {len(covered)} concepts of the checklist are names of subtopics, so that they are covered says nothing. Name a checklist of your own."
+        )
+    if len(found) and (queries := found["query"].nunique()) != len(SEEDS):
+        notes.append(f"{queries} seeded {'query' if queries == 1 else 'queries'}: the paper has {len(SEEDS)}.")
     gaps = covered.loc[~covered["covered"], "concept"].tolist()
     if gaps:
         notes.append(

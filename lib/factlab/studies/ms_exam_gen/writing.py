@@ -394,14 +394,14 @@ def evidence_table(items: Sequence[Item]) -> pd.DataFrame:
 
 
 def outcomes(drafts: pd.DataFrame) -> pd.DataFrame:
-    """label, tasks, accepted (at once), repaired, rejected: one row a label."""
+    """label, tasks, as first written, after repair, rejected: one row a label."""
     import pandas as pd
 
     rows = []
     for label in [name for name in exam.LABELS if name in set(drafts["label"])]:
         counts = drafts.loc[drafts["label"] == label, "outcome"].value_counts()
         rows.append((label, int(counts.sum()), *(int(counts.get(o, 0)) for o in ("accepted", "repaired", "rejected"))))
-    return pd.DataFrame(rows, columns=["label", "tasks", "accepted", "repaired", "rejected"])
+    return pd.DataFrame(rows, columns=["label", "tasks", "as first written", "after repair", "rejected"])
 
 
 def funnel(drafts: pd.DataFrame) -> pd.DataFrame:
@@ -454,14 +454,16 @@ def warnings(written: Written, builder: str, form: str) -> list[str]:
         )
     if len(drafts) and not written.items:
         notes.append(
-            "No item was accepted. See why below the drafts; a larger model, or a shorter list in `reject`, gives a bank."
+            "No item was accepted. See why below the drafts; a larger model, or a shorter list under reject, gives a bank."
         )
     failed = (drafts["error"] != "").sum()
     if failed:
         notes.append(f"{failed} calls failed: {drafts.loc[drafts['error'] != '', 'error'].iloc[0]}.")
     still = drafts[(drafts["outcome"] != "rejected") & (drafts["problems"] != "")]
     if len(still):
-        notes.append(f"{len(still)} accepted items are still flagged for what `reject` lets pass; 40_audit lists it.")
+        notes.append(
+            f"{len(still)} accepted items are still flagged for what the parameter reject lets pass; 40_audit lists it."
+        )
     sources = drafts.loc[drafts["label"] == "synthesis", "sources"]
     if len(sources) and sources.median() < 3:
         notes.append(
@@ -476,8 +478,17 @@ def warnings(written: Written, builder: str, form: str) -> list[str]:
         wanted = sum(i.label == "synthesis" for i in written.items)
         if share < wanted:
             notes.append(f"{wanted - share} of {wanted} synthesis items quote one source only.")
+        told = evidence_table(written.items)
+        absent = int(told["start"].isna().sum())
         notes.append(
-            "Key and explanation are the builder's word. That a quote stands in its passage was checked, that it decides the question was not."
+            "Key and explanation are the builder's word. "
+            + (
+                f"{absent} of {len(told)} quotes do not stand in the passages that they name."
+                if absent
+                else "That a quote stands in its passage was checked, that it decides the question was not."
+                if len(told)
+                else "Nothing is quoted in support."
+            )
         )
     return notes
 
