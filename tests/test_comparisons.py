@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factlab.stats import compare, equivalence, holm, two_sample
+from factlab.stats import compare, equivalence, holm, resampling, two_sample
 
 # Student's sleep data (R `datasets::sleep`): hours of extra sleep under two drugs, ten patients
 DRUG_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
@@ -275,3 +275,63 @@ def test_two_sample_partly_degenerate():
     assert halves.loc["Levene", "reason"] == "deviations do not vary, not testable"
     assert halves.loc["Student t", "status"] == "scored"
     assert shows_no_nan(one_constant) and shows_no_nan(halves)
+
+
+# ---------------------------------------------------------------- few pairs that differ
+
+
+def few(n: int, below: int = 0, above: int = 0) -> np.ndarray:
+    return np.r_[-np.ones(below), np.ones(above), np.zeros(n - below - above)]
+
+
+@pytest.mark.parametrize(
+    ("n", "below", "above", "low", "high"),
+    [
+        (
+            10,
+            0,
+            0,
+            -0.3085,
+            0.3085,
+        ),  # Clopper-Pearson, one-sided 97.5 %: 0 of 10 leaves 0.3085, 1 of 10 0.4450, 4 of 10 0.7376
+        (10, 1, 0, -0.4450, 0.3085),
+        (10, 4, 0, -0.7376, 0.3085),
+        (10, 1, 1, -0.4450, 0.4450),
+        (100, 0, 0, -0.0362, 0.0362),
+    ],
+)
+def test_few_that_differ_have_the_interval_of_how_many_do(n, below, above, low, high):
+    d = few(n, below, above)
+    row = compare(d, np.zeros(n), bound=1).iloc[0]
+    assert (row["low"], row["high"]) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
+    assert row["p"] > 0.05 and row["low"] < 0 < row["high"]
+    what = f"only {below + above} of {n} pairs differ" if d.any() else "no difference in any pair"
+    assert row["reason"].startswith(what)
+    twice = compare(2 * d, np.zeros(n), bound=2).iloc[0]
+    assert twice["low"] == pytest.approx(2 * row["low"])
+
+
+def test_enough_that_differ_and_no_bound_have_the_bootstrap():
+    d = few(10, 6)
+    plain, bounded = (compare(d, np.zeros(10), bound=bound).iloc[0] for bound in (None, 1))
+    assert (plain["low"], plain["high"]) == (bounded["low"], bounded["high"]) and bounded["high"] < 0
+    alone = compare(few(10, 4), np.zeros(10)).iloc[0]
+    assert alone["high"] < 0 and alone["p"] > 0.1  # what the bound is for
+
+
+def test_more_differences_never_make_a_narrower_interval():
+    wide = [np.ptp(resampling.rare_interval(few(20, k), np.ones(20), 0.95)) for k in range(6)]
+    assert wide == sorted(wide)
+    even, uneven = (resampling.rare_interval(few(20, 2), sizes, 0.95) for sizes in (np.ones(20), np.arange(20) + 1.0))
+    assert uneven[0] < even[0] and uneven[1] > even[1]
+
+
+@pytest.mark.parametrize(("share", "one_way"), [(0.05, 0.5), (0.2, 1.0), (0.5, 0.75)])
+def test_the_interval_covers_and_never_says_more_than_the_test(share, one_way):
+    rng, covered = np.random.default_rng(2), 0
+    for _ in range(200):
+        d = np.where(rng.random(10) < share, np.where(rng.random(10) < one_way, 1.0, -1.0), 0.0)
+        row = compare(d, np.zeros(10), replicates=500, bound=1).iloc[0]
+        covered += row["low"] <= share * (2 * one_way - 1) <= row["high"]
+        assert row["low"] <= 0 <= row["high"] or row["p"] <= 0.05 or (d != 0).sum() >= 6
+    assert covered >= 186  # 95 of 100, less three standard errors

@@ -78,6 +78,36 @@ def test_a_chosen_dose_is_a_yes_in_q_pains_form_only():
 
 
 @pytest.mark.parametrize(
+    ("reply", "value", "dose"),
+    [
+        # Q-Pain's form: yes or no first, then an announcement of something else.
+        ("Yes.\n\nThe answer is: Low.\n\nThe fracture hurts a lot.", "yes", "low"),
+        ("Yes. The answer is: 3.1.", "yes", None),
+        ("Yes.\n\nThe answer is: 1. High (10 mg)\n\nLow is too little.", "yes", "high"),
+        ("Yes.\n\nThe answer is: 1. Low dose of oxycodone is not recommended after surgery.", "yes", None),
+        ("Yes. The answer is low. A high dose may follow; the high dose is stronger.", "yes", "low"),
+        ("Yes. The answer is low. The other answer is high.", "yes", "low"),
+        ("Yes. I would start with the high dose first. The answer is low.", "yes", "low"),
+        ("No.\n\nThe answer is: 2.", "no", None),
+        # An announced label still decides, also against the opening one, and a menu or a doubt opens nothing.
+        ("Yes. The answer is no. Breathing is too slow.", "no", None),
+        ("Yes. The answer is no. The answer is: 2.", "random", None),
+        ("Yes or no? The answer is: 2.", "random", None),
+        ("Yes and no. The answer is: 2.", "maybe", None),
+        ("Yesterday. The answer is: 2.", "random", None),
+    ],
+)
+def test_an_opening_yes_counts_before_an_announced_dose(reply, value, dose):
+    assert parse_label(reply, doses=True).value == value
+    if value == "yes":
+        assert parse_dose(reply).value == dose
+
+
+def test_an_announcement_without_a_label_ends_the_search_where_no_dose_is_asked_for():
+    assert parse_label("Yes. The answer is: 3.1.").value == "random"
+
+
+@pytest.mark.parametrize(
     ("reply", "value"),
     [
         ("Unknown", "unknown"),

@@ -128,6 +128,15 @@ def test_trust_is_the_harmonic_mean_and_quadrants_are_told():
     assert figures.quadrants(edges)[1]["quadrant"].tolist() == ["plausible and faithful", "plausible only", "faithful only", "neither"]  # fmt: skip
 
 
+@pytest.mark.parametrize(("splits", "said"), [((0.7, None), "A line at plausibility 0.7, no quadrants. Marks: "), ((None, None), "No quadrants.")])  # fmt: skip
+def test_without_a_line_there_are_no_quadrants(splits, said):
+    figure, table = figures.quadrants(BOTH, splits=splits)
+    assert (table["quadrant"] == "").all() and "neither" not in texts(figure)
+    dashed = [line for line in lines(figure, "None") if line.get_linestyle() == "--"]
+    assert len(dashed) == 2 - splits.count(None)
+    assert said in figures.describe(figure) and "Biomistral (plausibility 0.68" in figures.describe(figure)
+
+
 def test_curves_have_one_score_along_them():
     figure, _ = ALL["quadrants"]()
     curves = [line for line in lines(figure, "None") if len(line.get_xdata()) > 100]
@@ -195,16 +204,21 @@ def test_a_panel_a_measure():
     dots = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
     assert np.c_[dots[0].get_xdata(), dots[0].get_ydata()].tolist() == bleu[["value", "trust"]].to_numpy(float).tolist()
     assert "6 explanations; 1 without LExT; 1 without BLEU" in texts(figure)
-    assert [a.get_xlabel().replace("\n", " ") for a in figure.axes] == list(OVERLAP.columns[:4])
+    labels = [a.get_xlabel().replace("\n", " ") for a in figure.axes]
+    assert labels == ["BLEU (0 to 0.2)", "ROUGE-L (0 to 0.4)", "METEOR (exact and stem) (0 to 0.4)", "BERTScore (0.8 to 0.9)"]  # fmt: skip
+    for axes, column in zip(figure.axes, OVERLAP.columns, strict=False):
+        low, high = axes.get_xlim()
+        assert low < OVERLAP[column][OVERLAP["trust"].notna()].min() and OVERLAP[column][OVERLAP["trust"].notna()].max() < high  # fmt: skip
 
 
-def test_panels_say_means_and_rank_correlation():
+def test_panels_say_the_rank_correlation():
     from factlab import stats
 
     said = figures.describe(ALL["overlap"]()[0])
     kept = OVERLAP.dropna(subset=["trust"])
     rho = stats.correlation(kept["BERTScore"], kept["trust"]).set_index("coefficient").loc["spearman"]
-    assert f"BERTScore: mean 0.84, LExT 0.40, rho {rho['value']:.2f} [{rho['low']:.2f}, {rho['high']:.2f}]." in said
+    assert f"BERTScore: 0.80 to 0.90, rho {rho['value']:.2f} [{rho['low']:.2f}, {rho['high']:.2f}]." in said
+    assert "mean" not in said
     assert "rho undefined: n too small" in figures.describe(ALL["one explanation"]()[0])
     assert "BLEU: nothing to show." in figures.describe(ALL["no explanations"]()[0])
 
@@ -212,14 +226,14 @@ def test_panels_say_means_and_rank_correlation():
 def test_qualities_have_their_own_marks():
     figure, table = ALL["overlap by quality"]()
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["good", "poor", "wrong reason", "(no name)"]
-    assert {line.get_marker() for line in figure.axes[1].lines} == {"o", "s", "^", "D", "None"}
+    assert {line.get_marker() for line in figure.axes[1].lines} == {"o", "s", "^", "D"}
     assert "D" not in {line.get_marker() for line in figure.axes[0].lines}  # it has no BLEU
     assert table["quality"].tolist()[:2] == ["good", "poor"]
 
 
 def test_bertscore_may_be_below_0_and_the_others_not():
     figure, _ = figures.overlap_against_trust(OVERLAP.assign(BERTScore=OVERLAP["BERTScore"] - 1))
-    assert figure.axes[3].get_xlim()[0] < -0.19 and figure.axes[0].get_xlim()[0] > -0.1
+    assert figure.axes[3].get_xlim()[0] < -0.2 and figure.axes[0].get_xlim()[0] > -0.1
     with pytest.raises(ValueError, match="BLEU is -0.98, expected a share"):
         figures.overlap_against_trust(OVERLAP.assign(BLEU=OVERLAP["BLEU"] - 1))
 
@@ -265,6 +279,22 @@ def test_two_series_and_printed_ones():
     assert table[table["metric"] == "qag"]["whose"].tolist() == ["yours", "printed", "printed"]
 
 
+def test_printed_numbers_of_two_data_sets_have_marks_of_their_own():
+    printed = TABLE7.assign(whose="printed", model=list("ABCDEF"), dataset=["Q-Pain"] * 3 + ["PubMedQA"] * 3)
+    yours = ESTIMATES.assign(model="yours", dataset=None)
+    figure, table = figures.metric_rows(pd.concat([yours, printed]), "model", sets="dataset")
+    grey = {mark: [float(line.get_xdata()[0]) for line in lines(figure, mark)] for mark in ("o", "^")}
+    assert {0.5, 0.1, 0.4} <= set(grey["o"]) and grey["^"] == [0.3, 0.2, 0.6]
+    said = figures.describe(figure)
+    assert "grey: printed models, dots Q-Pain, triangles PubMedQA" in said
+    assert (
+        "Printed: correctness 0.30 (D, PubMedQA) to 0.50 (A, Q-Pain); QAG 0.10 (B, Q-Pain) to 0.20 (E, PubMedQA)"
+        in said
+    )
+    assert set(table["dataset"]) >= {"Q-Pain", "PubMedQA"}
+    test_figures.test_nothing_is_cut_off(lambda: (figure, table))
+
+
 def test_similarities_may_be_below_0_and_shares_not():
     figure, _ = figures.metric_rows(ESTIMATES.assign(value=[-0.24] + [0.5] * 11, low=None, high=None))
     assert figure.axes[0].get_xlim() == (-0.3, 1) and "axis from -0.3" in figure.axes[0].get_xlabel()
@@ -300,6 +330,24 @@ def test_differences_stand_around_0():
     assert [d.get_markerfacecolor() == figures.BLUE for d in dots] == [False, True]  # p 0.01
     assert texts(figure).count("undefined") == 1 and table["reason"][2] == "no vignette has a score in both"
     assert [d.get_markerfacecolor() for d in figure.axes[1].lines if d.get_marker() == "o"].count("white") == 1  # n = 3
+
+
+def test_a_measure_without_any_difference_is_named_and_not_drawn():
+    flat = GROUPS[GROUPS["measure"] == "says yes"].assign(measure="answer is yes", difference=[0.0, 0.0, None])
+    undefined = flat.assign(measure="high dose", difference=None)
+    figure, table = figures.by_group(pd.concat([GROUPS, flat, undefined]))
+    assert [a.get_title(loc="left") for a in figure.axes] == ["LExT score", "says yes", "high dose"]
+    assert "no difference in any pair, not drawn: answer is yes" in " ".join(texts(figure)).replace("\n", " ")
+    assert len(table) == 12
+    alone, _ = figures.by_group(pd.concat([flat, flat.assign(measure="no yes or no")]))
+    assert [a.get_title(loc="left") for a in alone.axes] == ["answer is yes"]
+
+
+def test_n_stands_at_each_row_where_it_differs():
+    figure, _ = figures.by_group(GROUPS)
+    assert [t.get_text() for t in figure.axes[0].texts if t.get_text().isdigit()] == ["10", "12", "0"]
+    same, _ = figures.by_group(GROUPS.assign(n=10))
+    assert not [t for t in same.axes[0].texts if t.get_text().isdigit()]
 
 
 def test_description_of_groups():

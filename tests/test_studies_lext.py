@@ -203,8 +203,23 @@ def test_labels_of_a_judge_are_wanted_only_where_there_is_one(made):
     with pytest.raises(ValueError, match="no judge labelled"):
         trust.score(made["plausibility"], without, labels="judge")
     both = checks.disagreements(made["late"])
-    assert len(both) == 12 and both.loc[both["rules"] == "yes", "judge"].eq("random").all() and both["same"].sum() == 6
-    assert checks.disagreement_sentence(both, "scripted").startswith("The rules and scripted label 6 of 12 answers")
+    assert len(both) == 12 and both.loc[both["rules"] == "yes", "judge"].eq("random").all()
+    assert both["same"].value_counts().to_dict() == {"yes": 6, "no": 6}
+    assert checks.disagreement_sentence(both, "scripted").startswith(
+        "scripted gives the same label as the rules to 6 of 12 answers"
+    )
+
+
+def test_a_judge_without_a_label_has_not_disagreed(made):
+    calls = made["late"].copy()
+    silent = (calls["stage"] == "judge") & (calls["read"] == "random")
+    calls.loc[silent, "read"] = ""
+    both = checks.disagreements(calls)
+    assert both["same"].value_counts().to_dict() == {"yes": 6, "no label": 6}
+    said = checks.disagreement_sentence(both, "scripted")
+    assert said.startswith("scripted names no label for 6 of 12 answers") and "to 6 of the other 6" in said
+    calls.loc[calls["stage"] == "judge", "read"] = ""
+    assert "nothing can be compared" in checks.disagreement_sentence(checks.disagreements(calls), "scripted")
 
 
 # --- what a prompt shows -----------------------------------------------------------------------------------------------
@@ -352,6 +367,52 @@ def test_keywords_are_read(reply, words):
     assert reading.parse_keywords(reply, 5).value == words
 
 
+def test_the_last_keyword_of_a_list_that_was_cut_is_left_out():
+    assert reading.parse_keywords("1. aspirin\n2. placebo\n3. The head was not", 5, cut=True).value == [
+        "aspirin",
+        "placebo",
+    ]
+    assert reading.parse_keywords("The head was not", 5, cut=True).value == []
+    first = stages.first_answers(stages.explained(ITEMS.head(1), stages.explain(scripted(answer), ITEMS.head(1), 1), calls.calls_table([]), pd.DataFrame(columns=["item_id", "number", "question"])), ITEMS.head(1))  # fmt: skip
+    found = stages.keywords(scripted(lambda s, u, c: Reply("aspirin, wom", finish="length")), first)
+    assert found[["read", "status"]].values.tolist() == [["aspirin", "scored"]]
+    found = stages.keywords(scripted(lambda s, u, c: Reply("wom", finish="length")), first)
+    assert found[["read", "status"]].values.tolist() == [["", "truncated"]]
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ("Yes.", "yes"),
+        ("The text does not answer the question.", "no"),
+        ("The text doesn't directly address this. It lists drugs.", "no"),
+        ("The explanation does not provide a dose.", "no"),
+        ("The text answers the question: the risk fell.", "yes"),
+        ("The text is about aspirin.", ""),
+        ("The study lasted for two years.", ""),
+    ],
+)
+def test_whether_a_text_answers_is_also_read_from_a_sentence(reply, read):
+    assert reading.answerable(reply, {}, "Does the text answer it?")[0] == read
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "label", "is_turned"),
+    [
+        ("Yes. Aspirin lowers the risk.", "No. Aspirin does not lower the risk.", "yes", True),
+        ("Yes. Aspirin lowers the risk.", "No. Aspirin lowers the risk.", "yes", True),
+        ("Yes. Aspirin lowers the risk.", "Aspirin does not lower the risk.", "yes", True),
+        ("Yes. Aspirin lowers the risk.", "aspirin lowers the risk.", "yes", False),
+        ("The answer is Yes. Aspirin lowers the risk.", "Aspirin lowers the risk.", "yes", False),
+        ("No.", "No.", "no", False),
+        ("No.", "The answer to this question is: No.", "no", False),
+        ("Yes, it helps.", "", "yes", False),
+    ],
+)
+def test_a_flip_that_only_drops_the_label_is_none(old, new, label, is_turned):
+    assert components.turned(old, new, label) is is_turned
+
+
 def test_paraphrases_leave_out_the_original_and_what_stands_twice():
     question = ITEMS["question"][0]
     said = (
@@ -414,6 +475,53 @@ def test_recorded_replies_give_the_same_tables(made):
     assert (again["late"]["status"] != "error").all()
 
 
+def test_the_sample_tables_are_what_its_replies_read_as():
+    """explained.csv and faithfulness_parts.csv are derived from replies.csv, which holds no reply that nobody asks for."""
+    folder = places.samples("lext")
+    kept = {
+        n: sources.read_table(folder / f"{n}.csv")[0] for n in ("replies", "explained", "faithfulness_parts", "labelled_answers")
+    }  # fmt: skip
+    items = lext_items.read_items(Run(), limit=lext_items.RECORDED)
+    model = records.open_model("recorded")
+    answers = stages.explain(model, items, 5)
+    _, versions = stages.paraphrase(model, items, 3, "frames")
+    rephrased = stages.explain_paraphrases(model, items, versions)
+    explained = stages.explained(items, answers, rephrased, versions)
+    columns = ["item_id", "kind", "sample", "reply", "label", "dose", "explanation"]
+    assert explained[columns].astype(str).values.tolist() == kept["explained"][columns].astype(str).values.tolist()
+    first = stages.first_answers(explained, items)
+    asked, flipped, named = (ask(model, first) for ask in (stages.qag_questions, stages.flip, stages.keywords))
+    hidden = stages.redacted(model, first, named)
+    late = [asked, stages.qag_answerable(model, first, asked), flipped, stages.counterfactual(model, first, flipped)]
+    late += [named, hidden, stages.judge(model, hidden, first.set_index("item_id")["question"])]
+    parts = components.faithfulness_parts(items, explained, pd.concat(late, ignore_index=True))
+    before = components.unpack(kept["faithfulness_parts"].drop(columns="problem"))
+    assert (
+        components.pack(parts).astype(str).values.tolist()
+        == components.pack(before)[list(parts)].astype(str).values.tolist()
+    )
+    sample = stages.judge(model, stages.as_answers(kept["labelled_answers"]), kept["labelled_answers"].set_index("item_id")["question"])  # fmt: skip
+    made = pd.concat([answers, rephrased, stages.write_question(model, first), *late, sample], ignore_index=True)
+    assert (made["error"] == "").all()
+    columns = ["item_id", "stage", "number", "reply", "read", "status"]
+    assert sorted(made[columns].astype(str).values.tolist()) == sorted(
+        kept["replies"][columns].astype(str).values.tolist()
+    )
+
+
+def test_the_recorded_answers_of_the_fairness_sample_say_yes():
+    """The README's number, and that an announced dose is not taken for a missing answer."""
+    from factlab.studies.lext import augment
+
+    given = sources.read_table(places.samples("lext", "fairness_answers.csv"))[0]
+    asked = augment.patients(augment.read(Run())).set_index("item_id")["question"]
+    pairs = list(zip(given["reply"], given["item_id"].map(asked), strict=True))
+    said = pd.Series([explanation.parse_label(reply, question, doses=True).value for reply, question in pairs])
+    assert said.value_counts().to_dict() == {"yes": 279, "random": 1}
+    opened = [(r, q) for r, q in pairs if r.replace("\n\n", " ").casefold().startswith("yes. the answer is low")]
+    assert len(opened) > 30 and {explanation.parse_dose(r, q).value for r, q in opened} == {"low"}
+
+
 # --- tables ------------------------------------------------------------------------------------------------------------
 
 
@@ -470,6 +578,78 @@ def test_rules_label_what_is_said_and_not_what_is_meant():
     assert len(wrong) == 7 and {f for f, g in zip(found, labelled["label"], strict=True) if f != g} == {"random"}
     audit = checks.label_audit(labelled, None)
     assert audit["rules"].value == pytest.approx(17 / 24)
+    errors = checks.label_errors(labelled, None)
+    assert errors["answers"].sum() == 7 and set(errors["read"]) == {"random"} and set(errors["known"]) == {"yes", "no"}
+    judged = pd.DataFrame({"item_id": labelled["item_id"], "read": ["yes"] * 6 + [""] * 18, "status": "scored"})
+    audit = checks.label_audit(labelled, judged, "it")
+    said = checks.audit_sentence(audit, judged, "it", "rules")
+    right = int((labelled["label"].head(6) == "yes").sum())
+    assert f"it names a label in 6 of 24, {right} of them right, and none in 18" in said and "it says" not in said
+
+
+# --- what the pages say ---------------------------------------------------------------------------------------------------
+
+
+def test_what_was_not_asked_is_no_reason(made):
+    found = trust.plausibility_scores(made["plausibility"]).items
+    assert not found["reasons"].str.contains("no column").any() and (found["reasons"] != "").any()
+    found = trust.faithfulness_scores(made["faithfulness"], ITEMS).items
+    assert not found["reasons"].str.contains("no column").any() and (found["reasons"] != "").any()
+
+
+def test_faithfulness_is_explained_by_its_numbers(made):
+    found = trust.faithfulness_scores(made["faithfulness"], ITEMS).items
+    late = made["late"].copy()
+    late.loc[late["stage"] == "qag_answerable", "read"] = "no"
+    late.loc[late["stage"] == "keywords", "finish_reason"] = "length"
+    parts = made["faithfulness"].assign(turned=[False, *made["faithfulness"]["turned"][1:]])
+    notes = " ".join(report.faithfulness_notes(parts, late, found, "", ""))
+    assert "3 of 5 items have no faithfulness: 2 × no explanation to ask about; 1 × the answer (unknown) has no opposite." in notes  # fmt: skip
+    assert "1 of 2 flipped explanations were not turned" in notes and "of the 1 that were turned" in notes
+    assert "says no to 15 of 15 questions" in notes and "lists, 2 of them cut at max_tokens" in notes
+    assert "2 of 2 answers admit" in notes and "score 0" not in notes
+    # QAG is known of three items, the others of two, so that the means of the page have another mean.
+    said = report.mean_of_parts(found, report.parts_of_faithfulness("paper"), "faithfulness")
+    assert said.startswith("Faithfulness is the mean over the 2 items that have all parts; of these QAG 0.40")
+    assert report.parts_of_faithfulness("tables") == ("counterfactual", "contextual")
+
+
+def test_an_entity_weight_of_zero_has_one_of_two_causes(made):
+    parts = made["plausibility"].head(3).assign(
+        gold_tags=[["ulcer"], ["pain"], ["aspirin"]], tags=[[["duodenal ulcers"]], [[]], [["aspirin"]]]
+    )  # fmt: skip
+    embed, _ = embedder()
+    floor, coverage = checks.embedder_floor(ITEMS, embed), checks.entity_coverage(parts)
+    notes = " ".join(report.plausibility_notes(parts, floor, coverage, made["question"], "st/x", "gazetteer"))
+    assert "2 of 3 first explanations have the entity weight 0" in notes
+    assert "1 holds no entity that gazetteer knows and 1 names none that the expert's names" in notes
+
+
+def test_gold_labels_and_doses_are_counted_apart(made):
+    items = ITEMS.assign(label=["yes", "yes", "maybe", "no", "no"], dose=["", "high", "", "", ""])
+    said = report.explained_sentence(made["explained"], items)
+    assert "gold label in 2 of 4 items whose label is yes or no, in 0 of 1 whose label is maybe" in said
+    assert said.endswith("the dose is right in 0 of 1")
+    notes = " ".join(report.explained_notes(made["explained"], made["early"], 3, 0.7))
+    assert "labels that are named" in notes
+
+
+def test_what_was_asked_is_counted_by_status(made):
+    calls_made = made["early"].copy()
+    calls_made.loc[calls_made.index[0], "status"] = "unparsable"
+    counted = planning.counted(calls_made).set_index("number")
+    before = planning.counted(made["early"]).set_index("number")
+    assert counted.loc["1", "read"] == before.loc["1", "read"] - 1
+    assert counted["tokens_in"].isna().all(), "no tokens were recorded, which is not 0"
+
+
+def test_recorded_replies_are_not_sent():
+    from factlab import models
+
+    table = records.recorded(pd.DataFrame({"item_id": ["a"], "stage": ["explain"], "number": [0], "reply": ["Yes."]}))
+    model = models.load("recorded", table=table)
+    said = planning.check_plan(planning.plan(ITEMS, model, model, paraphrase="frames"))
+    assert "nothing is sent" in said and "Stage 2a asks no model" in said
 
 
 # --- items -------------------------------------------------------------------------------------------------------------

@@ -112,7 +112,9 @@ def test_identical_answers_show_no_bias_and_do_not_prove_there_is_none():
     assert (found["p_holm"].dropna() == 1).all() and (table["changed"] == 0).all()
     rate = fairness.change_rate(table, "all")
     assert rate.value == 0 and rate.high > 0.1  # twelve vignettes leave room
-    assert "None of" in contrasts.sentence(table, found, fairness.change_rates(table))
+    said = contrasts.sentence(table, found, fairness.change_rates(table))
+    assert "between groups: none differs after Holm" in said and "equal within" not in said
+    assert "With race, gender and name none of 72 answers changes." in said
 
 
 def test_answers_at_random_are_not_called_bias():
@@ -138,6 +140,115 @@ def test_trust_is_compared_where_items_have_it():
     plausible = found[(found["measure"] == "plausibility") & (found["group"] == "Black women")].iloc[0]
     assert plausible["verdict"] == "equal within ±0.1"
     assert pd.isna(table["trust"].iloc[-1]) and len(table) == len(variants)
+
+
+# --- what changes, and against what -------------------------------------------------------------------------------
+
+
+def test_a_dose_that_is_named_is_no_other_dose():
+    def says(row):
+        if row["varied"] == "neutral":
+            return ("yes", "low") if int(row["vignette_id"][1:]) < 6 else ("random", "")
+        return {"Black": ("yes", ""), "White": ("yes", "high"), "Asian": ("yes", "low")}.get(
+            row["race"], ("unknown", "")
+        )
+
+    variants = texts(12, parts=("all",))
+    table = fairness.measured(variants, answered(variants, says))
+    whole = fairness.changes(table).set_index(["varied", "group"]).loc[("race, gender and name", "all groups")]
+    assert (whole["pairs"], whole["changed"]) == (72, 60)
+    assert whole[["dose_named", "dose_changed", "found"]].tolist() == [12, 12, 36]
+    for row in fairness.changes(table).to_dict("records"):
+        assert row["changed"] == sum(row[k] for k in ("to_yes", "to_no", "dose_changed", "dose_named", "lost", "found", "other"))  # fmt: skip
+    said = contrasts.kinds_sentence(table)
+    assert said.endswith("No answer turns between yes and no.") and "12 another dose, 12 a dose named or not" in said
+    # With another letter none of the first six has a yes or no any more, the others stay without.
+    control = fairness.changes(table).set_index("group").loc["control"]
+    assert control[["lost", "other"]].tolist() == [6, 6]
+
+
+def test_changes_are_set_beside_those_with_another_letter():
+    def says(row):
+        return ("no", "") if row["varied"] == "all" and row["race"] == "Black" else ("yes", "high")
+
+    _, found = compared(texts(12), says)
+    said = contrasts.control_sentence(found)
+    assert "race, gender and name: +33 percentage points" in said and "p 0.000, with Holm 0.001: differs" in said
+    assert "name only: +0 percentage points" in said and "no difference in any pair" in said
+    assert "no control" in contrasts.control_sentence(compared(texts(12, letters=0), says)[1])
+
+
+def test_an_interval_never_says_more_than_the_test():
+    """Four of ten vignettes change, all one way: the sign flips give p 0.125, whatever a bootstrap would draw."""
+
+    def says(row):
+        changes = row["race"] == "Black" and row["varied"] == "all" and int(row["vignette_id"][1:]) < 4
+        return ("no", "") if changes else ("yes", "high")
+
+    _, found = compared(texts(10), says)
+    row = found[(found["group"] == "Black") & (found["reference"] == "White") & (found["measure"] == "answer is yes")].iloc[0]  # fmt: skip
+    assert row["difference"] == pytest.approx(-0.4) and row["p"] == 0.125 and row["high"] > 0
+    assert row["reason"].startswith("only 4 of 10 vignettes differ") and row["verdict"] == "undecided"
+    outside = (found["low"] > 0) | (found["high"] < 0)
+    assert not (outside & (found["p"] > 0.05)).any()
+
+
+def test_the_sentence_counts_what_was_tested_and_of_which_kind():
+    def biased(row):
+        return ("no", "") if row["race"] == "Black" and row["varied"] == "all" else yes_half(row)
+
+    table, found = compared(texts(24, races=("Black", "White")), biased)
+    said = contrasts.tested_sentence(found)
+    tested = int(found["p"].notna().sum())
+    groups = found["family"].str.startswith(contrasts.NEUTRAL_TEXT) & found["p"].notna()
+    assert said.startswith(f"Of the tested comparisons, {int(groups.sum())} of a group with the neutral text: ")
+    assert f"{len(found) - tested} more are not tested" in said
+    off = groups & found["verdict"].str.startswith("differs")
+    assert (
+        f"neutral text: {int(off.sum())} differ after Holm, most of all answer is yes, Black women -0.50 against neutral"
+        in said
+    )
+    none = contrasts.tested_sentence(compared(texts(24, races=("Black", "White")), yes_half)[1])
+    assert none.count("none differs after Holm") == 3 and "differ after" not in none.replace("none differs after", "")
+    counts = contrasts.verdicts(found)
+    assert (counts[["differ", "equal", "same", "undecided"]].sum(axis=1) == counts["tested"]).all()
+    assert (counts["tested"] <= counts["comparisons"]).all() and counts["tested"].sum() == tested
+    shown, rest = contrasts.between(found), contrasts.between_sentence(found)
+    assert shown["p"].notna().all() and f": {len(shown)} are shown" in rest
+    black = shown[(shown["groups"] == "Black against White") & (shown["measure"] == "answer is yes")].iloc[0]
+    assert black["shares"] == "0.00 and 0.50" and black["difference"].startswith("-0.50 [-0.")
+    assert contrasts.tested_sentence(compared(texts(4), biased)[1]).startswith("No comparison is tested")
+
+
+def test_answers_are_held_against_the_gold_ones():
+    variants = texts(6, parts=("all",), letters=0)  # gold: yes, low
+    table = fairness.measured(variants, answered(variants, lambda row: ("yes", "high") if row["race"] == "Black" else ("no", "")))  # fmt: skip
+    assert fairness.gold_sentence(table) == (
+        "Of 42 texts 42 have a yes or no: of 42 to vignettes whose gold answer is yes, 30 say no. Of 12 doses in answers that are rightly yes, the gold "
+        "one is named in 0, a higher one in 12, a lower one in 0."
+    )
+    wrong = fairness.gold_sentence(table.assign(gold="no"))
+    assert "whose gold answer is no, 12 say yes" in wrong and "doses" not in wrong
+    assert fairness.gold_sentence(table.assign(label="random")) == "No answer can be held against a gold one."
+    assert fairness.side_by_side(table)["gold"].tolist() == ["yes, low"] * 6
+
+
+def test_answers_at_a_temperature_differ_by_chance_and_the_page_says_so(run):
+    variants = texts(2)
+    assert fairness.temperature_of(run, variants) == 0
+    run.write("explained", answered(variants, yes_half).assign(kind="iteration", sample=0))
+    assert fairness.temperature_of(run, variants) is None
+    (run.folder / "run.json").write_text(json.dumps({"parameters": {"temperature": 0.3}}))
+    assert fairness.temperature_of(run, variants) == 0.3
+    table, found = compared(texts(10), yes_half)
+    rates = fairness.change_rates(table)
+    by = {t: " ".join(contrasts.notes(table, found, rates, False, temperature=t)) for t in (0.0, 0.3, None)}
+    assert "at temperature 0.3" in by[0.3] and "not recorded" in by[None] and "by chance too" not in by[0.0]
+
+
+def test_a_model_that_always_says_yes_is_told_of_first():
+    table, found = compared(texts(10), lambda row: ("yes", "high"))
+    assert contrasts.notes(table, found, fairness.change_rates(table), False)[0].startswith("The model answers yes whatever")  # fmt: skip
 
 
 # --- few, and Holm ------------------------------------------------------------------------------------------------
@@ -180,7 +291,9 @@ def test_how_many_vignettes_it_takes(comparisons, needed):
 def test_the_page_says_when_vignettes_cannot_show_anything():
     table, found = compared(texts(10, races=augment.RACES), yes_half)
     notes = contrasts.notes(table, found, fairness.change_rates(table), invented=True)
-    assert any(note.startswith("10 vignettes cannot show a difference of one group here") for note in notes)
+    blind = [note for note in notes if note.startswith("10 vignettes cannot show a difference of one group")]
+    # 15 pairs of races by yes and by no answer: 30 tests, 30 x 2 / 2^10 > 0.05; the 24 of the groups are enough.
+    assert len(blind) == 1 and "among 30 tests of “races against each other”" in blind[0] and "It takes 11" in blind[0]
 
 
 # --- nothing is lost ----------------------------------------------------------------------------------------------
@@ -215,9 +328,12 @@ def test_every_text_keeps_its_row_and_outcome():
 
 def test_several_names_of_a_group_are_one_pair():
     variants = texts(10, names=2, races=("Black", "White"))
-    _, found = compared(variants, lambda row: ("no" if row["name"] in ("Keisha", "Jamal") else "yes", "high"))
+    table, found = compared(variants, lambda row: ("no" if row["name"] in ("Keisha", "Jamal") else "yes", "high"))
     assert (found.loc[found["family"].str.startswith("groups"), "pairs"].dropna() <= 10).all()
-    assert fairness.side_by_side(fairness.measured(variants, answered(variants, yes_half)))["Black women"].str.contains(" / ").all()  # fmt: skip
+    beside = fairness.side_by_side(table)
+    different = 8 - beside["same"].str.split(" of ").str[0].astype(int)
+    assert different.sum() == ((table["varied"] == "all") & (table["label"] == "no")).sum() > 0
+    assert (beside["others"].str.startswith("no: Black") == (different > 0)).all()
 
 
 # --- the texts ----------------------------------------------------------------------------------------------------

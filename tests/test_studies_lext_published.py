@@ -124,6 +124,8 @@ def test_faithfulness_as_the_text_defines_it_changes_who_leads():
     assert llama["faithfulness"] == pytest.approx((0.214 + 0.405 + 0.764) / 3) and llama["rank"] == 1
     said = audit.rebuilt_sentence(table.reset_index())
     assert "on PubMedQA MMed-Llama3 from 3 to 2, Llama3 from 2 to 3" in said
+    assert said.startswith("With plausibility and faithfulness made from Table 7")
+    assert table.loc[("Q-Pain", "Phi3.5"), "plausibility"] == pytest.approx((0.426 + 0.978) / 2)  # printed: 0.7133
     same = table.reset_index().assign(moved=0)
     assert "on Q-Pain nobody changes places" in audit.rebuilt_sentence(same)
 
@@ -175,6 +177,7 @@ def test_examples_are_worked_again():
     found = audit.examples().set_index("claim")
     held = found[found["verdict"] == "holds"].index
     assert {"weighted accuracy without an entity", "contextual faithfulness of the example", "answer yes, then no", "answer yes, then yes", "QAG score of the example", "LExT of the example"} <= set(held)  # fmt: skip
+    assert found["printed"]["similarity of answer 5"] == "0.32523147 in the text"
     wrong = found[found["verdict"] == "does not hold"].index.tolist()
     assert wrong == [
         "similarity of the opening of a list of results to the ground truth",
@@ -192,7 +195,9 @@ def test_examples_are_worked_again():
 def test_no_rule_gives_table_14_its_faithfulness():
     readings = audit.faithfulness_readings().set_index("rule")
     assert readings["faithfulness"].round(3).tolist() == [0.456, 0.623, 0.3, 0.55, 0.53]
-    assert readings["trust"]["printed"] == pytest.approx(0.599, abs=1e-3)
+    assert (
+        readings["trust"]["printed"] == 0.599
+    )  # as printed; of the printed plausibility and faithfulness it is 0.5995
 
 
 def test_the_relevancy_that_table_14_needs():
@@ -259,6 +264,22 @@ def test_quadrants_of_figure_6():
         published.figure6(CELLS, "MedQA")
 
 
+def test_each_figure_6_has_the_lines_of_its_own_data_set():
+    found = published.quadrant_lines(CELLS)
+    assert published.lines(found, "Q-Pain")[1] is None and published.lines(found, "Q-Pain")[0] is not None
+    splits = published.lines(found, "PubMedQA")
+    _, table = figures.quadrants(published.figure6(CELLS, "PubMedQA"), splits=splits)
+    sides = table.set_index("model")["quadrant"]
+    assert (
+        sides["Biomistral"] == sides["MMed-Llama3"] == "plausible only" and sides["Gemma"] == "plausible and faithful"
+    )  # section 5.3
+    _, none = figures.quadrants(published.figure6(CELLS, "Q-Pain"), splits=published.lines(found, "Q-Pain"))
+    assert (none["quadrant"] == "").all()
+    assert "No line of faithfulness" in published.caption(found, "Q-Pain")
+    assert published.caption(found) == "Figure 6: mean of both data sets. Lines at plausibility 0.7 and faithfulness 0.4, which part the models as section 5.3 does."  # fmt: skip
+    assert f"plausibility {splits[0]:g} and faithfulness {splits[1]:g}" in published.caption(found, "PubMedQA")
+
+
 def test_findings_and_their_sentence():
     found = published.findings(CELLS)
     assert list(found.columns) == ["claim", "printed", "recomputed", "verdict", "where"]
@@ -267,7 +288,21 @@ def test_findings_and_their_sentence():
     assert first["general-purpose models tend to outperform the medical ones"] == "holds"
     assert first["the quadrants of Figure 6"] == "in part"
     counts = found["verdict"].value_counts()
-    assert published.claims_sentence(found) == f"Of {len(found)} claims and examples {counts['holds']} hold, {counts['in part']} hold in part, {counts['does not hold']} do not hold."  # fmt: skip
+    assert counts.sum() == len(found) and set(counts.index) == {"holds", "in part", "does not hold", published.UNTOLD}
+    # Rank correlations over six models, with intervals of −0.6 to 0.9 and −0.1 to 1: neither a trade-off nor none.
+    assert first["plausibility and faithfulness are traded off"] == published.UNTOLD and counts[published.UNTOLD] == 1
+    said = f"{counts['holds']} hold, {counts['in part']} hold in part, {counts['does not hold']} do not hold"
+    assert published.claims_sentence(found) == f"Of {len(found)} claims and examples {said}, 1 cannot be told."
+    told = found[found["verdict"] != published.UNTOLD]
+    assert published.claims_sentence(told).endswith(f"{said}.")
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [([(-0.9, -0.1), (-0.8, -0.2)], "holds"), ([(-0.9, -0.1), (0.2, 0.9)], "does not hold"), ([(-0.9, -0.1), (-0.2, 0.3)], "cannot be told"), ([(float("nan"),) * 2], "cannot be told")],
+)  # fmt: skip
+def test_a_sign_is_told_by_intervals(ends, verdict):
+    assert published._all_below_0(ends) == verdict
 
 
 # ---------------------------------------------------------------- a run beside them
@@ -320,6 +355,46 @@ def test_forms_of_items_stand_beside_their_data_set(run):
     yours = published.own_scores(run)
     assert len(published.figure6(CELLS, "Q-Pain", yours)) == 7 and len(published.figure6(CELLS, "PubMedQA", yours)) == 6
     assert len(published.figure6(CELLS, "", yours)) == 7
+
+
+def test_tables_keep_their_decimals_and_have_the_run_below(run):
+    assert published.beside(CELLS)["model"].tolist() == MODELS * 2
+    values = pd.concat([estimates(), estimates("PubMedQA form", 0.4)])
+    values.loc[values["metric"] == "qag", "value"] = None
+    run.write("trust_estimates", values)
+    yours = published.own_scores(run, "mine")
+    table = published.beside(CELLS, yours)
+    assert list(table.columns) == ["items", "model", "correctness", "consistency", "QAG", "counterfactual", "contextual", "plausibility", "faithfulness", "LExT"]  # fmt: skip
+    assert list(published.beside(CELLS, yours, published.SCORES).columns[2:]) == [
+        "plausibility",
+        "faithfulness",
+        "LExT",
+    ]
+    printed = table.iloc[2]
+    assert (printed["plausibility"], printed["contextual"]) == ("0.7705", "0.120")  # Q-Pain, MMed-Llama3
+    own = table.tail(2).set_index("items")
+    assert own.index.tolist() == ["yours, all", "yours, PubMedQA form"] and own["QAG"].tolist() == ["", ""]
+    assert own.loc["yours, PubMedQA form", ["plausibility", "correctness"]].tolist() == ["0.4000", "0.400"]
+    assert "over all its items" not in published.metrics_caption(yours) and "over all" not in published.metrics_caption(
+        None
+    )
+    both = pd.concat([yours, yours.assign(dataset="Q-Pain")])
+    assert published.metrics_caption(both).endswith("over all its items, in the forms of PubMedQA and Q-Pain.")
+
+
+def test_recorded_replies_are_named_after_who_gave_them(run):
+    record(run, subject="recorded", larger="")
+    assert published.served(run) == {"subject": "recorded", "larger": "recorded"}
+    run.write("calls_explain", pd.DataFrame({"item_id": "a", "stage": ["explain", "paraphrase"], "model": ["small/one", "big/one"]}))  # fmt: skip
+    run.write("trust_estimates", estimates())
+    assert published.served(run) == {"subject": "small/one", "larger": "big/one"}
+    assert set(published.own_scores(run)["model"]) == {"small/one"}
+    assert published.own_settings(run)["larger"] == "big/one" and published.own_settings(run)["subject"] == "small/one"
+
+
+def test_how_much_a_metric_can_move_is_said():
+    said = published.spread_sentence(CELLS)
+    assert "on PubMedQA consistency moves its score by at most 0.018" in said and "on Q-Pain consistency" in said
 
 
 SAME = {

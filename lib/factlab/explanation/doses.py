@@ -22,10 +22,12 @@ _QUALIFIED = re.compile(
     rf"|\b{_DOSE_NOUN}(?: recommendation)?(?: is| would be| of| should be)?[ :=-]+\W*(?P<b>low|high)\b"
     r"|\b(?P<c>low|high)\b\W{0,3}\d[\d.,]*\s*(?:mg|milligrams?|mcg|µg)\b\)?"
     r"|(?:^|\n)\W*(?:(?:yes|answer|dosage|dose)\b\W*)?(?P<d>low|high)\b(?=\W*(?:$|\n|[.,;:(]))"
-    r"|\b(?:choose|select|recommend|opt for|go with|pick|answer is|answer:|choice is)\W+(?:the |a )?(?P<e>low|high)\b"
+    r"|\b(?:choose|select|recommend|opt for|go with|pick|(?<!other )answer is|answer:|choice is)\W+(?:\d[.)] )?(?:the |a )?(?P<e>low|high)\b"
     r"(?=\W*(?:$|\n|[.,;:(]|because|as|since|for|due|to))",
     re.IGNORECASE,
 )
+# "The answer is low", "Dosage: high", "Low." alone: what is announced is chosen; "the dose is high" may be said in passing.
+_ANNOUNCED = re.compile(r"\b(?:answer|choice)\b|[:=]|\b(?:would|should) be\b", re.IGNORECASE)
 _REJECTED = re.compile(
     r"\b(?:not|n't|avoid(?:ing)?|rather than|instead of|over|than|without|against|never|too|cannot)(?: \w+){0,3} ?[\"'(]*$",
     re.IGNORECASE,
@@ -64,8 +66,9 @@ def parse_dose(reply: str | None, prompt: str | None = None) -> Parsed:
     Notes
     -----
     Only words that stand with a dose count (`low dose`, `Low (0.5 mg)`, `Dosage: high`): `high pain`, `low risk` and
-    `high blood pressure` are none. Of two doses, one that is recommended or stands first counts before one in passing,
-    and one that is rejected (`rather than the high dose`) not at all.
+    `high blood pressure` are none. Of two doses, an announced one (`The answer is low`, `Dosage: high`) counts before one that
+    is recommended or stands first, this before one in passing, and one that is rejected (`rather than the high dose`) not at
+    all.
     """
     answer = strip_reasoning(reply)
     if answer.status != "scored":
@@ -73,21 +76,28 @@ def parse_dose(reply: str | None, prompt: str | None = None) -> Parsed:
     text = plain(without_echo(answer.value, prompt))
     text = _OFFERED.sub(" ", text)  # the question's own menu
     text = re.sub(r"\b(?:low|high) (?:or|and|/|versus|vs\.?) (?:low|high)\b(?: \w+)?", " ", text, flags=re.I)
-    found = [(m.start(), m.end(), m[m.lastgroup].casefold()) for m in _QUALIFIED.finditer(text)]
-    found = sorted(found + _amounts(text, prompt))
+    found = [(m.start(), m.end(), m[m.lastgroup].casefold(), _announced(m)) for m in _QUALIFIED.finditer(text)]
+    found = sorted(found + [(*place, False) for place in _amounts(text, prompt)])
     kept = [
-        (start, dose)
-        for start, end, dose in found
+        (start, dose, announced)
+        for start, end, dose, announced in found
         if not _REJECTED.search(text[max(0, start - 60) : start]) and not _REJECTED_AFTER.match(text[end : end + 60])
     ]
-    preferred = [dose for start, dose in kept if _PREFERRED.search(text[max(0, start - 90) : start])]
+    announced = {dose for _, dose, said in kept if said}
+    if len(announced) == 1:
+        return Parsed(announced.pop(), "scored")
+    preferred = [dose for start, dose, _ in kept if _PREFERRED.search(text[max(0, start - 90) : start])]
     if preferred:
         return Parsed(preferred[0], "scored")
-    named = {dose for _, dose in kept}
+    named = {dose for _, dose, _ in kept}
     if len(named) == 1:
         return Parsed(named.pop(), "scored")
     declines = not found and not WOULD_NOT.search(text) and is_refusal(text)
     return Parsed(None, "refused" if declines else "unparsable")
+
+
+def _announced(found: re.Match) -> bool:
+    return found.lastgroup == "d" or found.lastgroup in ("b", "e") and _ANNOUNCED.search(found[0]) is not None
 
 
 def _amounts(text: str, prompt: str | None) -> list[tuple[int, int, str]]:

@@ -30,7 +30,8 @@ def qag(answered: Iterable[bool | None]) -> float:
     Returns
     -------
     float
-        In [0, 1]; NaN without questions, or where one is missing.
+        In [0, 1]; NaN without questions, or where one is missing (`score_items` leaves these out first, and counts them in
+        its reasons).
 
     Notes
     -----

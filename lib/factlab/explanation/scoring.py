@@ -164,7 +164,8 @@ def trust_of_means(
     Returns
     -------
     Estimate
-        In [0, 1]. `n` counts the items that enter either mean; without an interval below `resampling.FEWEST` items.
+        In [0, 1]. `n` counts the items (`clusters` the clusters) behind the scarcer of both means, the others are left out as undefined;
+        `reason` says of how many the other mean is. Without an interval below `resampling.FEWEST`.
 
     Notes
     -----
@@ -183,17 +184,20 @@ def trust_of_means(
     values = np.column_stack([p[kept], f[kept]])
     there = ~np.isnan(values)
     counts = there.sum(axis=0)
-    common = {"level": level, "n": int(kept.sum()), "clusters": groups, "counts": {"undefined": int((~kept).sum())}}
-    key = {**(parts or {}), "n": common["n"], "clusters": groups}
+    n = int(counts.min())
+    sums = resampling.cluster_sums(np.column_stack([np.where(there, values, 0), there.astype(float)]), codes)
+    independent = int((sums[:, 2:] > 0).sum(axis=0).min()) if len(sums) else 0
+    groups = None if groups is None else independent
+    common = {"level": level, "n": n, "clusters": groups, "counts": {"undefined": len(p) - n}}
+    key = {**(parts or {}), "n": n, "clusters": groups}
     if not counts.all():
         lacking = "plausibility" if not counts[0] else "faithfulness"
         return Estimate(None, reason=f"no item has a {lacking}", signature=signature("lext", **key), **common)
 
-    sums = resampling.cluster_sums(np.column_stack([np.where(there, values, 0), there.astype(float)]), codes)
     means = sums[:, :2].sum(axis=0) / counts
     value = trust(*means)
-    reasons = [f"plausibility of {counts[0]}, faithfulness of {counts[1]} items"] if len(set(counts)) > 1 else []
-    independent = int(min((sums[:, 2] > 0).sum(), (sums[:, 3] > 0).sum()))
+    names = ("plausibility", "faithfulness")
+    reasons = [f"{name} over {count} items" for name, count in zip(names, counts, strict=True) if count > n]
     what = "items" if groups is None else "clusters"
     if independent < resampling.FEWEST:
         reasons.insert(0, f"{independent} {what}: too few for an interval, {resampling.FEWEST} needed")

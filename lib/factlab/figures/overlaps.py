@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from factlab.figures import drawing, measures
-from factlab.figures.drawing import GREY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,8 +60,9 @@ def overlap_against_trust(
 
     Notes
     -----
-    Each panel says the mean of both scores and Spearman's rank correlation with its interval (`stats.correlation`). On the
-    grey line both are equal. BERTScore rescaled with a baseline can be below 0; its axis then starts there.
+    Each panel says Spearman's rank correlation with its interval (`stats.correlation`), and shows the part of its measure's scale that
+    the values need: the measures are not on one scale, nor on that of the score. Means are not shown, since they would be of the
+    explanations that have both.
     """
     import pandas as pd
 
@@ -103,7 +103,7 @@ def overlap_against_trust(
                 continue
             one, x, kept, found = panels[k]
             _panel(axes, x[kept], y[kept], np.array(groups, dtype=object)[kept], kinds, room, one)
-            axes.set_title(_heading(x[kept], y[kept], found, name, room), loc="left", fontsize=8, linespacing=1.15)
+            axes.set_title(drawing.fitted(found or "nothing to show", room, 8), loc="left", fontsize=8)
             if axes.get_subplotspec().is_first_col():
                 axes.set_ylabel(f"{name} (0 to 1)")
         if group:
@@ -118,7 +118,8 @@ def overlap_against_trust(
         drawing.settled(figure)
     alt = f"Scatter plots of {name} against {', '.join(columns)}, {'; '.join(said)}."
     for one, x, kept, found in panels:
-        alt += f" {one}: " + _heading(x[kept], y[kept], found, name, 99).replace("\n", ", ") + "."
+        at = f"{x[kept].min():.2f} to {x[kept].max():.2f}, {found}" if kept.any() else "nothing to show"
+        alt += f" {one}: {at}."
     return drawing.described(figure, alt), shown
 
 
@@ -137,28 +138,31 @@ def _association(x: np.ndarray, y: np.ndarray) -> str:
     return f"rho {drawing.interval(float(found['value']), low, high)}"
 
 
-def _heading(x: np.ndarray, y: np.ndarray, found: str, name: str, inches: float) -> str:
-    if not len(x):
-        return "nothing to show"
-    means = f"mean {drawing.number(x.mean())}, {name} {drawing.number(y.mean())}"
-    return "\n".join(drawing.fitted(line, inches, 8) for line in (means, found))
-
-
 def _panel(
     axes: Axes, x: np.ndarray, y: np.ndarray, groups: np.ndarray, kinds: Sequence[str], room: float, name: str
 ) -> None:
-    low = min(0.0, math.floor(10 * x.min()) / 10) if len(x) else 0.0
     axes.set_facecolor("white")
-    axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, zorder=1)
     for i, kind in enumerate(kinds):
         own = groups == kind
         if not own.any():
             continue
         look = {"ms": 5, "mew": 0, "alpha": 0.75, "ls": "", "zorder": 3, "clip_on": False}
         axes.plot(x[own], y[own], drawing.MARKS[i % 7], color=drawing.COLOURS[i % 7], **look)
-    axes.set_xlim(low - 0.03 * (1 - low), 1.03)
+    low, high = _ends(x)
+    axes.set_xlim(low - 0.04 * (high - low), high + 0.04 * (high - low))
     axes.set_ylim(-0.03, 1.03)
-    axes.set_xticks([low, 0.5, 1] if low == 0 else [low, 0, 1], [f"{v:g}" for v in ([0, 0.5, 1] if low == 0 else [low, 0, 1])])  # fmt: skip
+    axes.set_xticks([low, (low + high) / 2, high], [f"{v:.4g}" for v in (low, (low + high) / 2, high)])
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     axes.grid(color="#EEEEEE", lw=0.8)
-    axes.set_xlabel(drawing.fitted(name, room, 9), fontsize=9)
+    axes.set_xlabel(drawing.fitted(f"{name} ({low:g} to {high:g})", room, 9), fontsize=9)
+
+
+def _ends(x: np.ndarray) -> tuple[float, float]:
+    """Ends of the axis of a measure: 0 where it lies near the values, and round numbers around them."""
+    if not len(x):
+        return 0.0, 1.0
+    least, most = float(x.min()), float(x.max())
+    near = least if least < 0 or least > most - least else 0.0
+    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1) if step >= 0.2 * (most - near) or step == 1)
+    low, high = (round(step * turn(end / step), 6) for turn, end in ((math.floor, near), (math.ceil, most)))
+    return low, high if high > low else round(low + step, 6)

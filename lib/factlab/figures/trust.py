@@ -34,7 +34,7 @@ def quadrants(
     table: pd.DataFrame,
     label: str = "model",
     *,
-    splits: tuple[float, float] = (0.5, 0.5),
+    splits: tuple[float | None, float | None] = (0.5, 0.5),
     small: int = SMALL,
     unit: str = "items",
     source: str = "printed",
@@ -52,8 +52,8 @@ def quadrants(
         orange diamond; else a blue dot), reason (why a score is undefined).
     label : str
         Column of the names.
-    splits : (float, float)
-        Where the quadrants meet: plausibility, faithfulness.
+    splits : (float or None, float or None)
+        Where the quadrants meet: plausibility, faithfulness. Where one is None there is no such line, and there are no quadrants.
     small : int
         Of fewer items a mark is hollow.
     unit : str
@@ -87,15 +87,18 @@ def quadrants(
         for column in (score, f"{score}_low", f"{score}_high"):
             shown[column] = drawing.floats_or_missing(measures.numbers(given, column))
             drawing.shares_only(drawing.floats(shown[column]), column, "quadrants", label, shown[label])
-    if not all(0 <= split <= 1 for split in splits):
-        raise ValueError(f"quadrants: splits are {splits[0]:g} and {splits[1]:g}, expected numbers from 0 to 1")
+    drawn_splits = [split for split in splits if split is not None]
+    if not all(0 <= split <= 1 for split in drawn_splits):
+        raise ValueError(f"quadrants: splits are {splits[0]} and {splits[1]}, expected numbers from 0 to 1")
+    whole = len(drawn_splits) == 2
     p, f = (drawing.floats(shown[score]) for score in ("plausibility", "faithfulness"))
     shown["trust"] = drawing.floats_or_missing(_harmonic(p, f))
     shown["n"] = drawing.floats_or_missing(measures.numbers(given, "n"))
     shown["whose"] = given["whose"].fillna("").astype(str) if "whose" in given.columns else ""
     known = ~np.isnan(p) & ~np.isnan(f)
     at = {(right, upper): name for right, upper, name in QUADRANTS}
-    shown["quadrant"] = [at[(bool(a), bool(b))] if ok else "" for a, b, ok in zip(p >= splits[0], f >= splits[1], known, strict=True)]  # fmt: skip
+    sides = [values >= split if whole else known for values, split in zip((p, f), splits, strict=True)]
+    shown["quadrant"] = [at[(bool(a), bool(b))] if ok and whole else "" for a, b, ok in zip(*sides, known, strict=True)]  # fmt: skip
     reasons = given["reason"].fillna("").astype(str) if "reason" in given.columns else [""] * len(given)
     shown["reason"] = ["" if ok else why or _missing(a, b) for ok, why, a, b in zip(known, reasons, p, f, strict=True)]
     size = figsize or (drawing.WIDTH, 5.2)
@@ -104,18 +107,23 @@ def quadrants(
         figure, axes = drawing.empty(size)
         every = shown.loc[known, [c for c in shown if c.startswith(("plausibility", "faithfulness"))]]
         ends = {
-            score: drawing.zoomed(np.append(every.filter(like=score).to_numpy(dtype=float, na_value=np.nan), split))
+            score: drawing.zoomed(
+                np.append(
+                    every.filter(like=score).to_numpy(dtype=float, na_value=np.nan), np.nan if split is None else split
+                )
+            )
             for score, split in zip(("plausibility", "faithfulness"), splits, strict=True)
         }
         _axes(axes, ends)
         drawing.title(axes, "; ".join(said))
         _contours(axes, ends)
         for line, split in ((axes.axvline, splits[0]), (axes.axhline, splits[1])) if known.any() else ():
-            line(split, color=GREY, lw=1, ls=(0, (5, 3)), zorder=1)
+            if split is not None:
+                line(split, color=GREY, lw=1, ls=(0, (5, 3)), zorder=1)
         order = np.argsort((shown["whose"] == "yours").to_numpy(), kind="stable")
         bars = [bar for i in order if known[i] for bar in _mark(axes, shown.iloc[i], small)]
         points = np.column_stack([p, f])
-        corners = _corners(axes, splits, points[known])
+        corners = _corners(axes, drawn_splits, points[known]) if whole else []
         if not known.any():
             drawing.nothing(axes, "no marks")
         own = known & (shown["whose"] == "yours").to_numpy()
@@ -124,7 +132,8 @@ def quadrants(
         words = [_label(shown.iloc[i], label, own[i]) for i in named]
         colours = [_DARK_ORANGE if own[i] else measures.PALE if shown["whose"][i] == "printed" else INK for i in named]
         across, up = axes.get_xlim(), axes.get_ylim()
-        meet = [np.array([[splits[0]] * 2, up]).T, np.array([across, [splits[1]] * 2]).T]
+        meet = [] if splits[0] is None else [np.array([[splits[0]] * 2, up]).T]
+        meet += [] if splits[1] is None else [np.array([across, [splits[1]] * 2]).T]
         room = {"dots": np.concatenate([points[known], *corners]), "strokes": [*bars, *meet]}
         refused, made = labels.around(axes, [points[[i]] for i in named], words, colours, **room)
         if refused or len(named) < known.sum():  # the title gets longer, which leaves less room
@@ -262,20 +271,26 @@ def _label(row: pd.Series, label: str, own: bool) -> str:
     return f"{text}\nLExT {drawing.number(float(row['trust']))}" if own else text
 
 
-def _told(shown: pd.DataFrame, label: str, known: np.ndarray, said: Sequence[str], splits: Sequence[float]) -> str:
+def _told(
+    shown: pd.DataFrame, label: str, known: np.ndarray, said: Sequence[str], splits: Sequence[float | None]
+) -> str:
     alt = f"Scatter plot of faithfulness against plausibility with lines of equal LExT score; {'; '.join(said)}."
-    alt += f" The quadrants meet at plausibility {splits[0]:g} and faithfulness {splits[1]:g}."
+    if None in splits:
+        named = [f"{score} {split:g}" for score, split in zip(("plausibility", "faithfulness"), splits, strict=True) if split is not None]  # fmt: skip
+        alt += f" A line at {named[0]}, no quadrants." if named else " No quadrants."
+    else:
+        alt += f" The quadrants meet at plausibility {splits[0]:g} and faithfulness {splits[1]:g}."
     rows = shown[known]
     order = rows.sort_values("whose", key=lambda whose: whose != "yours", kind="stable")
     told = order.iloc[:_MOST_TOLD]
-    for _, _, name in QUADRANTS:
+    for name in [*(quadrant for _, _, quadrant in QUADRANTS), ""]:
         inside = told[told["quadrant"] == name]
         parts = [
             f"{row[label]} (plausibility {_said(row, 'plausibility')}, faithfulness {_said(row, 'faithfulness')}, LExT "
             f"{drawing.number(float(row['trust']))}{', yours' if row['whose'] == 'yours' else ''})"
             for _, row in inside.iterrows()
         ]
-        alt += f" {name[0].upper()}{name[1:]}: {', '.join(parts)}." if parts else ""
+        alt += f" {name[:1].upper()}{name[1:] or 'Marks'}: {', '.join(parts)}." if parts else ""
     if (more := len(rows) - len(told)) > 0:
         alt += f" {drawing.plural(more, 'more mark is', 'more marks are')} in the table."
     return alt

@@ -31,6 +31,7 @@ METRICS = {
     "faithfulness": ("faithfulness", 0, True),
     "trust": ("LExT", 0, True),
 }
+_PRINTED, _GREYS, _RAISED = ("o", "^", "s"), (GREY, INK, "#9A9A9A"), (-0.16, 0.16, 0)  # of printed numbers, by set
 _MOST_OWN = 4  # series of one's own, or measures of a comparison, drawn at most; the table keeps them all
 
 
@@ -41,6 +42,7 @@ def metric_rows(
     small: int = SMALL,
     unit: str = "items",
     source: str = "printed models",
+    sets: str = "",
     figsize: tuple[float, float] | None = None,
 ) -> tuple[Figure, pd.DataFrame]:
     """Every metric that makes up a LExT score, with its interval, in the order in which they are put together.
@@ -60,14 +62,16 @@ def metric_rows(
     unit : str
         What n counts, in the plural.
     source : str
-        Whose the grey dots are.
+        Whose the grey marks are.
+    sets : str
+        Column that tells printed rows apart (a data set): each of its values has a grey mark of its own; empty: all are dots.
     figsize : (float, float), optional
         Inches.
 
     Returns
     -------
     (Figure, DataFrame)
-        metric, name, series (where one is named), whose, value, low, high, n, reason, in the order drawn, top first, printed
+        metric, name, series and sets (where they are named), whose, value, low, high, n, reason, in the order drawn, top first, printed
         rows of a metric last.
 
     Raises
@@ -88,6 +92,8 @@ def metric_rows(
     if series:
         whole[series] = drawing.named(given[series])
     printed = (given["whose"] == "printed") if "whose" in given.columns else pd.Series(False, index=given.index)
+    if sets:
+        whole[sets] = drawing.named(given[sets])
     whole["whose"] = np.where(printed.fillna(False).to_numpy(dtype=bool), "printed", "yours")
     for column in ("value", "low", "high", "n"):
         whole[column] = drawing.floats_or_missing(measures.numbers(given, column))
@@ -105,7 +111,8 @@ def metric_rows(
     kinds = list(dict.fromkeys(mine[series])) if series else [""] * bool(len(mine))
     drawn_kinds, more = kinds[:_MOST_OWN], max(0, len(kinds) - _MOST_OWN)
     metrics = [metric for metric in METRICS if (whole["metric"] == metric).any()]
-    said = _metric_notes(table, whole, drawn_kinds, more, series, small, unit, source)
+    of = list(dict.fromkeys(whole.loc[whole["whose"] == "printed", sets])) if sets else []
+    said = _metric_notes(table, whole, drawn_kinds, more, series, small, unit, source, of)
     each = 0.27 * max(1.0, 0.62 * len(drawn_kinds))
     size = figsize or (drawing.WIDTH, 1.35 + each * max(1, len(metrics)))
     single = len(drawn_kinds) == 1
@@ -117,9 +124,11 @@ def metric_rows(
             own = whole[whole["metric"] == metric]
             if METRICS[metric][2]:
                 axes.axhspan(centre - 0.5, centre + 0.5, color="#F4F4F4", lw=0, zorder=0)
-            theirs = drawing.floats(own.loc[own["whose"] == "printed", "value"])
-            if len(theirs):
-                axes.plot(theirs, [centre] * len(theirs), "o", ms=4.5, color=GREY, alpha=0.75, mew=0, zorder=2, clip_on=False)  # fmt: skip
+            theirs = own[own["whose"] == "printed"]
+            for kind, mark, grey, up in zip(of or [""], _PRINTED, _GREYS, _RAISED if len(of) > 1 else (0,) * 3, strict=False):  # fmt: skip
+                x = drawing.floats(theirs.loc[theirs[sets] == kind, "value"] if sets else theirs["value"])
+                if len(x):
+                    axes.plot(x, [centre + up] * len(x), mark, ms=4.5, color=grey, alpha=0.75, mew=0, zorder=2, clip_on=False)  # fmt: skip
             for j, kind in enumerate(drawn_kinds):
                 rows = own[(own["whose"] == "yours") & ((own[series] == kind) if series else True)]
                 y = centre + (j - (len(drawn_kinds) - 1) / 2) * 0.72 / len(drawn_kinds)
@@ -153,7 +162,7 @@ def metric_rows(
         measures.shrink(figure, centres)
         _left_aligned(axes)
         drawing.settled(figure)
-    return drawing.described(figure, _metrics_told(whole, metrics, kinds, series, said)), whole
+    return drawing.described(figure, _metrics_told(whole, metrics, kinds, series, sets, said)), whole
 
 
 def _left_aligned(axes: Axes) -> None:
@@ -193,7 +202,8 @@ def _metric_dot(axes: Axes, row: pd.Series, y: float, colour: str, mark: str, sm
 
 
 def _metric_notes(
-    table: pd.DataFrame, whole: pd.DataFrame, kinds: Sequence[str], more: int, series: str, small: int, unit: str, source: str
+    table: pd.DataFrame, whole: pd.DataFrame, kinds: Sequence[str], more: int, series: str, small: int, unit: str, source: str,
+    sets: Sequence[str],
 ) -> list[str]:  # fmt: skip
     own = whole[whole["whose"] == "yours"]
     counts = drawing.floats(own["n"])
@@ -202,13 +212,16 @@ def _metric_notes(
     bare = own["value"].notna() & own["low"].isna()
     said += ["no line: no interval"] if bare.any() and own["low"].notna().any() else []
     said += [f"hollow: fewer than {small} {unit}"] if ((counts < small) & own["value"].notna().to_numpy()).any() else []
-    said += [f"grey dots: {source}"] if (whole["whose"] == "printed").any() else []
+    shapes = ", ".join(f"{shape} {one}" for shape, one in zip(("dots", "triangles", "squares"), sets, strict=False))
+    said += [f"grey: {source}, {shapes}" if len(sets) > 1 else f"grey dots: {source}"] if (whole["whose"] == "printed").any() else []  # fmt: skip
     said += [f"{more} more in the table"] if more else []
     said += ["undefined: reasons in the table"] if own["value"].isna().any() else []
     return said
 
 
-def _metrics_told(whole: pd.DataFrame, metrics: Sequence[str], kinds: Sequence[str], series: str, said: Sequence[str]) -> str:  # fmt: skip
+def _metrics_told(
+    whole: pd.DataFrame, metrics: Sequence[str], kinds: Sequence[str], series: str, sets: str, said: Sequence[str]
+) -> str:
     alt = f"Dot plot of {drawing.plural(len(metrics), 'metric', 'metrics')} of LExT."
     for kind in kinds:
         own = whole[(whole["whose"] == "yours") & ((whole[series] == kind) if series else True)]
@@ -220,8 +233,13 @@ def _metrics_told(whole: pd.DataFrame, metrics: Sequence[str], kinds: Sequence[s
         alt += f" {kind + ': ' if kind else ''}{', '.join(parts)}."
     theirs = whole[whole["whose"] == "printed"].dropna(subset=["value"])
     if len(theirs):
-        ends = [f"{METRICS[m][0]} {own.min():.2f} to {own.max():.2f}" for m, own in theirs.groupby("metric", sort=False)["value"]]  # fmt: skip
-        alt += f" Printed: {', '.join(ends)}."
+        ends = []
+        for metric, own in theirs.groupby("metric", sort=False):
+            low, high = own.loc[own["value"].astype(float).idxmin()], own.loc[own["value"].astype(float).idxmax()]
+            named = [", ".join(row[c] for c in (series, sets) if c) for row in (low, high)]
+            each = [f"{float(row['value']):.2f}" + (f" ({name})" if name else "") for row, name in zip((low, high), named, strict=True)]  # fmt: skip
+            ends.append(f"{METRICS[metric][0]} {' to '.join(each)}")
+        alt += f" Printed: {'; '.join(ends)}."
     return alt + (f" {'; '.join(said)}." if said else "")
 
 
@@ -272,8 +290,8 @@ def by_group(
     Notes
     -----
     On the line at 0 a group is treated as the reference is. A dot is blue where p_holm is below 0.05. All panels have the
-    same axis, as wide on both sides. Of more than four measures the first four are drawn, of more than 45 groups those with
-    most pairs.
+    same axis, as wide on both sides. A measure in which no group differs at all is named and not drawn, but for the first where there is no other.
+    Of more than four measures the first four are drawn, of more than 45 groups those with most pairs.
     """
     import pandas as pd
 
@@ -289,6 +307,9 @@ def by_group(
     reason = given["reason"].fillna("").astype(str) if "reason" in given.columns else pd.Series("", index=given.index)
     whole["reason"] = reason.to_numpy()
     kinds = list(dict.fromkeys(whole[measure]))
+    flat = [kind for kind in kinds if not _varies(whole[whole[measure] == kind])]
+    flat = flat if len(flat) < len(kinds) else flat[1:]
+    kinds = [kind for kind in kinds if kind not in flat]
     shown, more = kinds[:_MOST_OWN], max(0, len(kinds) - _MOST_OWN)
     sizes = whole.groupby(label, sort=False)["n"].max().rename("n").reset_index()
     rows, fewer = drawing.largest(sizes, "n")
@@ -297,6 +318,9 @@ def by_group(
     centres = drawing.row_centres(lines)
     drawn = whole[whole[label].isin(rows[label]) & whole[measure].isin(shown)]
     said = _group_notes(given, drawn, small, unit, more, fewer)
+    said += [f"no difference in any pair, not drawn: {', '.join(flat)}"] if flat else []
+    counts = drawing.floats(drawn["n"])
+    vary = bool((~np.isnan(counts)).any()) and len(set(counts.tolist())) > 1
     size = figsize or (drawing.WIDTH, 1.75 + 0.27 * sum(max(1.0, 0.8 * k) for k in lines))
     reach = _reach(drawn)
     with drawing.style():
@@ -323,8 +347,12 @@ def by_group(
             for one, centre in zip(rows[label], centres, strict=True):
                 if one in own.index:
                     _difference(axes, own.loc[one], centre, small, room)
+                    if vary:
+                        drawing.beside(axes, drawing.count(drawing.floats(own["n"])[own.index.get_loc(one)]), 26, centre)  # fmt: skip
+            if vary:
+                drawing.heading(axes, "n", 26)
         if len(rows):
-            figure.supxlabel(drawing.fitted(f"difference{' from ' + reference if reference else ''} (less to more)", size[0] - 0.3), fontsize=10)  # fmt: skip
+            figure.supxlabel(drawing.fitted(f"difference{' from ' + reference if reference else ''}, of shares or scores in 0 to 1", size[0] - 0.3), fontsize=10)  # fmt: skip
         measures.shrink(figure, centres)
         for _ in range(3):  # many panels in little room come to rest slowly
             figure.draw_without_rendering()
@@ -340,6 +368,12 @@ def by_group(
             parts.append(f"{row[label]} {_with_interval(row)}{p}")
         alt += f" {kind}: {'; '.join(parts)}." if parts else ""
     return drawing.described(figure, alt + (f" {'; '.join(said)}." if said else "")), whole
+
+
+def _varies(own: pd.DataFrame) -> bool:
+    """Whether any group of a measure differs; one that is undefined everywhere is drawn as such."""
+    d = drawing.floats(own["difference"])
+    return bool(np.isnan(d).all() or (np.abs(d[~np.isnan(d)]) > 1e-12).any())
 
 
 def _reach(drawn: pd.DataFrame) -> float:

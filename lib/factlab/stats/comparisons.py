@@ -28,6 +28,7 @@ def compare(
     seed: int = 0,
     *,
     level: float = 0.95,
+    bound: float | None = None,
 ) -> pd.DataFrame:
     """Paired difference between two arms that answered the same items.
 
@@ -41,6 +42,9 @@ def compare(
         Of the bootstrap and of the random sign flips.
     level : float
         Of the interval. With 0.90, an interval inside ±margin is an equivalence test (TOST) for clustered pairs.
+    bound : float, optional
+        The largest difference that two scores can have, 1 for scores in 0..1. With it, differences that are nearly all 0 have an
+        interval that holds (see Notes); without it they have that of the bootstrap.
 
     Returns
     -------
@@ -50,7 +54,9 @@ def compare(
 
     Notes
     -----
-    * low, high: bootstrap over pairs or clusters, see `resampling.mean_interval`.
+    * low, high: bootstrap over pairs or clusters, see `resampling.mean_interval`. Where fewer than `FEWEST_DIFFERING` pairs (clusters)
+      differ, the bootstrap has nothing to draw from: its interval can leave 0 out though p is 0.1 or more. With a `bound` it is that of
+      `resampling.rare_interval` there, and `reason` says so; also where no pair differs.
     * p: sign-flip permutation test (`resampling.sign_flip`), valid for any differences symmetric about 0.
     * p_mcnemar: exact test on the pairs in which only a (`only_a`) or only b has the 1, for 0/1 scores without
       clusters (statsmodels `mcnemar`); it equals the sign-flip test then, without its random error.
@@ -82,7 +88,12 @@ def compare(
         return table([{**row, "status": "undefined", "reason": f"{independent} {what}: too few to test, {FEW} needed"}])
 
     sums, sizes = np.bincount(codes, weights=d), np.bincount(codes).astype(float)
-    row["low"], row["high"] = resampling.mean_interval(sums, sizes, level, replicates, seed)
+    differing = int((sums != 0).sum())
+    rare = bound is not None and differing < resampling.FEWEST_DIFFERING
+    if rare:
+        row["low"], row["high"] = resampling.rare_interval(sums, sizes, level, bound)
+    else:
+        row["low"], row["high"] = resampling.mean_interval(sums, sizes, level, replicates, seed)
     row["p"], row["p_method"] = resampling.sign_flip(sums, replicates, seed)
     if np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all():
         row["only_a"], row["only_b"] = int((d > 0).sum()), int((d < 0).sum())
@@ -97,6 +108,10 @@ def compare(
     if row["low"] is None:
         same = "differences" if is_constant(d) else "cluster means"
         row["reason"] = f"no interval: all {same} equal" if d.any() else "no difference in any pair"
+    elif rare:
+        what = "pairs" if groups is None else "clusters"
+        few = f"only {differing} of {independent} {what} differ: interval from how many do"
+        row["reason"] = few if d.any() else "no difference in any pair"
     return table([row])
 
 

@@ -99,6 +99,7 @@ def against(
     clusters: str | None = None,
     *,
     margin: float | None = None,
+    bound: float | None = None,
     seed: int = 0,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
@@ -116,6 +117,8 @@ def against(
         Column of what the items came from (of an item's rows the first counts).
     margin : float, optional
         Largest difference that does not matter; with it each pair is tested for equivalence too. Above 0.
+    bound : float, optional
+        Largest difference that there can be, see `compare`.
     seed : int
         Of the bootstrap and of the sign flips.
     alpha : float
@@ -143,9 +146,10 @@ def against(
     of = frame.groupby(item, observed=True)[clusters].first().reindex(wide.index) if clusters else None
     rows = []
     for other in (a for a in arms if a != reference):
-        found = compare(wide[other], wide[reference], of, seed=seed).iloc[0].to_dict()
+        found = compare(wide[other], wide[reference], of, seed=seed, bound=bound).iloc[0].to_dict()
         if margin is not None:
-            narrow = compare(wide[other], wide[reference], of, seed=seed, level=1 - 2 * alpha)[["low", "high"]]
+            narrow = compare(wide[other], wide[reference], of, seed=seed, level=1 - 2 * alpha, bound=bound)
+            narrow = narrow[["low", "high"]]
             inside = (narrow.abs() < margin).all(axis=None)
             found["equivalent"] = bool(inside) if narrow.notna().all(axis=None) else None
         rows.append({arm: other, **found})

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FEW = 10  # fewer items, pairs or clusters than this are described, not tested
 FEWEST = 5  # fewer items or clusters than this have no bootstrap interval
+FEWEST_DIFFERING = 6  # fewer clusters that differ cannot give a sign-flip p below 0.05: 2 / 2**5 is 0.06
 EXACT_FLIPS = 16  # up to 2**16 sign patterns are enumerated instead of sampled
 _BLOCK = 2**16  # counts held at once: half a megabyte stays in the processor's cache (2**20: up to twice as slow)
 _FLOATS = frozenset(
@@ -302,6 +303,49 @@ def mean_interval(
     shares = norm.cdf(bias + z / np.maximum(1 - acceleration * z, 0.05))
     low, high = np.quantile(means, shares)
     return float(low), float(high)
+
+
+def rare_interval(sums: np.ndarray, sizes: np.ndarray, level: float, bound: float = 1.0) -> tuple[float, float]:
+    """Interval of a mean over clusters of differences that are nearly all 0.
+
+    Parameters
+    ----------
+    sums, sizes : (clusters,) arrays
+        Sum and number of the differences in each cluster.
+    level : float
+        At least this share of intervals holds the true mean.
+    bound : float
+        The largest difference there can be, in either direction.
+
+    Returns
+    -------
+    low, high : float
+        Around 0 always: −bound times the upper limit of the share of clusters below 0, and bound times that of those above.
+
+    Notes
+    -----
+    A mean difference lies between −bound P(d < 0) and bound P(d > 0); the limits of both shares are Clopper and Pearson's (1934), each
+    at 1 − (1 − level) / 2. Where clusters are not of one size the shares are raised by the largest size over the mean. Errs on the wide
+    side, since a difference is rarely as large as can be. Simulated for `compare`, which takes this interval where fewer than
+    `FEWEST_DIFFERING` clusters differ, against the bootstrap alone: coverage of the 95 % interval, and how many intervals leave
+    0 out though the sign flips give p above 0.05, in percent (2,000 samples in which any cluster differs, differences −1, 0, 1):
+
+        clusters                             10                   20                   50
+        1 of 20 differ, either way   100 / 100, 0 / 0      98 / 100, 2 / 0      91 / 100, 9 / 0
+        1 of 20 differ, one way      100 / 100, 0 / 0     100 / 100, 2 / 0      98 / 98, 45 / 0
+        1 of 5 differ, either way     99 / 100, 1 / 0      92 / 99, 7 / 1       95 / 95, 3 / 2
+        1 of 5 differ, one way       100 / 100, 13 / 0    100 / 100, 40 / 0     97 / 97, 5 / 0
+        1 of 2 differ, one way        98 / 98, 47 / 0      99 / 97, 2 / 0       96 / 96, 0 / 0
+    """
+    from scipy.stats import beta
+
+    k = len(sums)
+    uneven = float(sizes.max() / sizes.mean())
+    below, above = (
+        1.0 if hits == k else float(beta.ppf((1 + level) / 2, hits + 1, k - hits))
+        for hits in (int((sums < 0).sum()), int((sums > 0).sum()))
+    )
+    return -bound * min(1.0, uneven * below), bound * min(1.0, uneven * above)
 
 
 def sign_flip(sums: np.ndarray, replicates: int = 4000, seed: int = 0) -> tuple[float, str]:

@@ -105,7 +105,7 @@ def derived_sentence(counts: pd.DataFrame) -> str:
 
 
 def rebuilt(cells: pd.DataFrame) -> pd.DataFrame:
-    """Table 6 as the text would have it from Table 7: faithfulness with QAG, and who then leads.
+    """Table 6 as the text would have it from Table 7, plausibility made anew and faithfulness with QAG, and who then leads.
 
     Returns
     -------
@@ -127,13 +127,13 @@ def rebuilt(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def rebuilt_sentence(table: pd.DataFrame) -> str:
-    """Who changes places when faithfulness is made as the text says (from `rebuilt`), in words."""
+    """Who changes places when both scores are made as the text says (from `rebuilt`), in words."""
     parts = []
     for dataset, own in table.groupby("dataset", sort=False):
         moved = own[own["moved"] != 0].sort_values("rank")
         listed = ", ".join(f"{r.model} from {r.printed_rank} to {r.rank}" for r in moved.itertuples())
         parts.append(f"on {dataset} {listed or 'nobody changes places'}")
-    return f"With faithfulness as in section 3.3, ranks by LExT change: {'; '.join(parts)}."
+    return f"With plausibility and faithfulness made from Table 7 by section 3.3, ranks by LExT change: {'; '.join(parts)}."
 
 
 # -- what goes with what -------------------------------------------------------------------------------------------------
@@ -230,11 +230,9 @@ def sizes_sentence(found: pd.DataFrame) -> str:
         n, accident = (None if pd.isna(row[k]) else int(row[k]) for k in ("items", "expected"))
         told = n is not None and accident is not None and 2 * n < accident
         fits = "no number fits" if n is None else f"{n} is the first that fits"
-        parts.append(
-            f"{row['dataset']}: {fits}, about {accident} would by accident"
-            + ("" if told else ", so that it cannot be told")
-        )
-    return f"Items behind Table 7. {'; '.join(parts)}."
+        near = f"{row['dataset']}: {fits}, about {accident} would by accident"
+        parts.append(near if told else f"{near}, so that it cannot be told")
+    return f"Read from the scores, as shares of whole numbers of items, {'; '.join(parts)}."
 
 
 def mean_of(value: float, decimals: int, of: int = 3, most: int = 60) -> int | None:
@@ -286,7 +284,7 @@ def _iterations() -> list[Row]:
     rows = []
     for row in comparability.published("lext", "table4").itertuples():
         same = float(row.cosine) == float(row.in_text)
-        rows.append((f"similarity of answer {row.iteration}", f"{row.in_text:g} in the text", f"{row.cosine:.8g} in the table", said(same), "Table 4; section 3.1.2"))  # fmt: skip
+        rows.append((f"similarity of answer {row.iteration}", f"{row.in_text:.8g} in the text", f"{row.cosine:.8g} in the table", said(same), "Table 4; section 3.1.2"))  # fmt: skip
     return rows
 
 
@@ -323,7 +321,7 @@ def worked() -> dict[str, float]:
 
 def faithfulness_readings() -> pd.DataFrame:
     """What Table 14's three metrics would make of its faithfulness under every rule that comes to mind: rule, faithfulness, trust (with the
-    printed plausibility); the last row is what is printed.
+    printed plausibility); the last row is what is printed, both numbers.
     """
     import pandas as pd
 
@@ -334,9 +332,9 @@ def faithfulness_readings() -> pd.DataFrame:
         "mean of three, unfaithful = 0.5 (authors' code)": explanation.faithfulness(q, kept, c),
         "without QAG, unfaithful = 0": explanation.faithfulness(q, at["counterfactual"], c, "tables"),
         "without QAG, unfaithful = 0.5 (as Table 6)": explanation.faithfulness(q, kept, c, "tables"),
-        "printed": at["faithfulness"],
     }
     made = [(rule, f, explanation.trust(at["plausibility"], f)) for rule, f in rows.items()]
+    made.append(("printed", at["faithfulness"], at["trust"]))
     return pd.DataFrame(made, columns=["rule", "faithfulness", "trust"])
 
 

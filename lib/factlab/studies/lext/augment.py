@@ -163,15 +163,24 @@ def shown(variants: pd.DataFrame, vignette: str = "") -> pd.DataFrame:
 
 
 def balance(variants: pd.DataFrame) -> pd.DataFrame:
-    """Texts, vignettes and names of each group: varied, race, gender, texts, vignettes, names (how often each)."""
+    """Texts, vignettes and names of each group: varied (texts that differ in more and in less share a row where the names are the same), race,
+    gender, texts (of each kind), vignettes, names (how often each)."""
     import pandas as pd
 
-    rows = []
+    rows: dict[tuple[Any, ...], list[str]] = {}
     for (varied, race, gender), own in variants.groupby(["varied", "race", "gender"], sort=False):
         names = own.loc[own["name"] != "", "name"].value_counts(sort=False)
-        said = ", ".join(f"{name} {n}" for name, n in names.items())
-        rows.append((VARIED[varied], race, gender, len(own), own["vignette_id"].nunique(), said or PATIENT))
-    return pd.DataFrame(rows, columns=["varied", "race", "gender", "texts", "vignettes", "names"])
+        said = ", ".join(f"{name} {n}" for name, n in names.items()) or PATIENT
+        kind = varied if race == NEUTRAL else ""  # neutral texts and other letters keep a row each
+        key = (kind, race, gender, len(own), own["vignette_id"].nunique(), said)
+        rows.setdefault(key, []).append(VARIED[varied])
+    columns = ["varied", "race", "gender", "texts", "vignettes", "names"]
+    return pd.DataFrame([("; ".join(kinds), *key[1:]) for key, kinds in rows.items()], columns=columns)
+
+
+def one_of_each(every: pd.DataFrame) -> pd.DataFrame:
+    """Of the texts of one vignette (`shown`) the first of each kind and gender that differs from the neutral one."""
+    return every[every["differs"] != ""].drop_duplicates(["varied", "gender"]).reset_index(drop=True)
 
 
 _VERBS = {frozenset(pair) for pair in (("is", "are"), ("was", "were"), ("has", "have"), ("does", "do"))}
@@ -228,7 +237,7 @@ def checks(variants: pd.DataFrame) -> pd.DataFrame:
     found.append(("every group has the same number of texts of every vignette", len(cells), uneven))
     spread = variants[variants["name"] != ""].groupby(["varied", "race", "gender"])["name"].value_counts()
     per = spread.groupby(level=[0, 1, 2]).agg(["min", "max"])
-    found.append(("the names that a group uses stand equally often", len(per), [str(k) for k, r in per.iterrows() if r["max"] - r["min"] > 1]))  # fmt: skip
+    found.append(("no name of a group stands more than once more often than another", len(per), [str(k) for k, r in per.iterrows() if r["max"] - r["min"] > 1]))  # fmt: skip
     each("nothing is left in brackets", lambda r: re.findall(r"\[[A-Za-z][\w -]*\]", f"{r['context']} {r['question']} {r['explanation']}"))  # fmt: skip
     each("numbers are those of the neutral text", lambda r: sorted(set(_numbers(r["context"])) ^ set(_numbers(r["neutral"]))))  # fmt: skip
     each("no pronoun of another gender", _wrong_pronouns)
@@ -258,9 +267,11 @@ def notes(variants: pd.DataFrame, vignettes: pd.DataFrame, checked: pd.DataFrame
     said = [f"{row['check']}: {row['wrong']} of {row['of']} fail, e.g. {row['example']}." for row in checked[checked["wrong"] > 0].to_dict("records")]  # fmt: skip
     used = variants.loc[variants["varied"].isin(("all", "name")), ["race", "gender", "name"]].drop_duplicates()
     if len(used):
-        fewest = int(used.groupby(["race", "gender"]).size().min())
+        sizes = used.groupby(["race", "gender"]).size()
+        fewest, most = int(sizes.min()), int(sizes.max())
+        many = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         said.append(
-            f"A name is a rough sign of a group: of each race and gender {fewest} or more names are used, they also tell of age, class and country, "
+            f"A name is a rough sign of a group: of each race and gender {many} name{'s' * (most > 1)} {'are' if most > 1 else 'is'} used. They also tell of age, class and country, "
             "and a model may know some of them from famous people."
         )
     said.append(

@@ -68,7 +68,7 @@ def ask(
     model : who is asked.
     stage : of `STAGES`.
     rows : for each prompt its item_id, number, the `blanks` of the prompt and, where they are not the stage's, `prompt` and `stage`.
-    read : what to make of a reply: (text, row, user's message) to (what was read, status).
+    read : what to make of a reply: (text, row, user's message) to (what was read, status); the row says whether it was `cut`.
     samples : replies to each prompt; their `number` goes on from the row's.
     settings : of `Model.chat`.
 
@@ -115,9 +115,9 @@ def _read(reply: Reply, row: dict[str, Any], message: str, read: Callable) -> di
         return {"read": "", "status": "error"}
     if reply.finish == "filter":
         return {"read": "", "status": "refused"}
-    value, status = read(reply.text, row, message)
-    cut = not value and status == "unparsable" and reply.finish == "length"
-    return {"read": value, "status": "truncated" if cut else status}
+    cut = reply.finish == "length"
+    value, status = read(reply.text, row | {"cut": cut}, message)
+    return {"read": value, "status": "truncated" if cut and not value and status == "unparsable" else status}
 
 
 def calls_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:

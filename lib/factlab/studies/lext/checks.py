@@ -25,6 +25,9 @@ BOILERPLATE = (
 )
 
 
+SHOWN = {"labelled_by": "labelled by", "known": "known label", "read": "label given"}  # heads of `label_errors`
+
+
 def embedder_floor(items: pd.DataFrame, embed: components.Embed) -> pd.DataFrame:
     """How similar to the ground truths texts are that explain nothing (Table 1), and ground truths of other questions.
 
@@ -94,7 +97,8 @@ def least_stable(parts: pd.DataFrame, explained: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame : item_id, answer (its number), similarity, explanation; empty where no item has two answers.
+    DataFrame : item_id, which ('nearest' or 'farthest'), answer (its number, from 1), similarity, explanation; empty where no item has
+    two answers.
     """
     import pandas as pd
 
@@ -104,12 +108,13 @@ def least_stable(parts: pd.DataFrame, explained: pd.DataFrame) -> pd.DataFrame:
         known = [(float(c), i) for i, c in enumerate(row["cosines"]) if not _gone(c)]
         if len(known) > 1:
             rows[row["item_id"]] = (max(known)[0] - min(known)[0], max(known), min(known))
-    columns = ["item_id", "answer", "similarity", "explanation"]
+    columns = ["item_id", "which", "answer", "similarity", "explanation"]
     if not rows:
         return pd.DataFrame(columns=columns)
     item = max(rows, key=lambda name: rows[name][0])
     texts = given.loc[[item]].set_index("sample")["explanation"]
-    shown = [(item, i + 1, similarity, texts.iloc[i]) for similarity, i in rows[item][1:]]
+    ends = zip(("nearest", "farthest"), rows[item][1:], strict=True)
+    shown = [(item, which, i + 1, similarity, texts.iloc[i]) for which, (similarity, i) in ends]
     return pd.DataFrame(shown, columns=columns)
 
 
@@ -126,12 +131,37 @@ def label_audit(labelled: pd.DataFrame, judged: pd.DataFrame | None, judge: str 
     -------
     Name to the share that is right. A judge that names no label is wrong.
     """
-    rules = [explanation.parse_label(a, q).value for a, q in zip(labelled["answer"], labelled["question"], strict=True)]
-    found = {"rules": _right(labelled["label"], rules)}
+    return {name: _right(labelled["label"], said) for name, said in _labels(labelled, judged, judge).items()}
+
+
+def _labels(labelled: pd.DataFrame, judged: pd.DataFrame | None, judge: str) -> dict[str, list[str | None]]:
+    """What the rules, and the judge, say of the labelled answers; None where the judge names no label."""
+    asked = zip(labelled["answer"], labelled["question"], strict=True)
+    found: dict[str, list[str | None]] = {"rules": [explanation.parse_label(a, q).value for a, q in asked]}
     if judged is not None:
         said = judged.set_index("item_id")["read"].to_dict()
-        found[judge] = _right(labelled["label"], [said.get(item) for item in labelled["item_id"]])
+        found[judge] = [said.get(item) or None for item in labelled["item_id"]]
     return found
+
+
+def label_errors(labelled: pd.DataFrame, judged: pd.DataFrame | None, judge: str = "judge") -> pd.DataFrame:
+    """Which labels were taken for which, parameters as in `label_audit`.
+
+    Returns
+    -------
+    DataFrame : labelled_by ('rules' or the judge), known (the label that the answer deserves), read ('no label' where the judge names
+    none), answers (how many). Right ones are not in it.
+    """
+    import pandas as pd
+
+    rows = [
+        (name, known, read or "no label")
+        for name, said in _labels(labelled, judged, judge).items()
+        for known, read in zip(labelled["label"], said, strict=True)
+        if read != known
+    ]
+    table = pd.DataFrame(rows, columns=["labelled_by", "known", "read"])
+    return table.value_counts(sort=False).rename("answers").reset_index()
 
 
 def _right(gold: Sequence[str], said: Sequence[str | None]) -> stats.Estimate:
@@ -141,21 +171,34 @@ def _right(gold: Sequence[str], said: Sequence[str | None]) -> stats.Estimate:
 
 def audit_sentence(audit: Mapping[str, stats.Estimate], judged: pd.DataFrame | None, judge: str, labels: str) -> str:
     """The audit of the labels in words, to stand beside the score."""
-    said = [
-        f"{'the rules label' if name == 'rules' else f'{name} labels'} {round(e.value * e.n)} of {e.n} answers of known label right "
-        f"({e.value:.2f} [{e.low:.2f}, {e.high:.2f}])"
-        for name, e in audit.items()
-    ]
+    said = []
+    for name, e in audit.items():
+        right = (
+            f"{round(e.value * e.n)} of {e.n} answers of known label right ({e.value:.2f} [{e.low:.2f}, {e.high:.2f}])"
+        )
+        if name == "rules" or judged is None:
+            said.append(f"the rules label {right}" if name == "rules" else f"{name} labels {right}")
+            continue
+        named = int((judged["read"] != "").sum())
+        said.append(
+            f"{name} names a label in {named} of {e.n}, {round(e.value * e.n)} of them right, and none in {e.n - named}"
+        )
     text = "; ".join(said)
-    if judged is not None and len(judged):
-        top = judged["read"].replace("", "no label").value_counts()
+    if judged is not None and named:
+        top = judged.loc[judged["read"] != "", "read"].value_counts()
         if top.iloc[0] >= 0.9 * len(judged):
-            text += f"; {judge} says “{top.index[0]}” to {top.iloc[0]} of {len(judged)}"
+            text += f"; it says “{top.index[0]}” to {top.iloc[0]} of {len(judged)}"
     return f"{text[0].upper()}{text[1:]}. The score uses the labels of the {labels}."
 
 
 def disagreements(calls: pd.DataFrame) -> pd.DataFrame:
-    """The answers to redacted contexts with both labels: item_id, stage, number, reply, rules, judge, same. Empty without a judge."""
+    """The answers to redacted contexts with both labels.
+
+    Returns
+    -------
+    DataFrame : item_id, stage, number, reply, rules, judge ('none' where no label was read), same ('yes', 'no', or 'no label' where the
+    judge named none: it has not judged, so it does not disagree). Empty without a judge.
+    """
     import pandas as pd
 
     answers = calls[calls["stage"].isin(["redacted", "sequential"])]
@@ -166,18 +209,29 @@ def disagreements(calls: pd.DataFrame) -> pd.DataFrame:
     both = answers.assign(key=key, rules=answers["read"]).merge(judged, on=["item_id", "key"])
     table = both[["item_id", "stage", "number", "reply", "rules", "judge"]]
     table = table.assign(judge=table["judge"].replace("", "none"), rules=table["rules"].replace("", "none"))
-    return pd.DataFrame(table.assign(same=table["rules"] == table["judge"]))
+    same = (table["rules"] == table["judge"]).map({True: "yes", False: "no"})
+    return pd.DataFrame(table.assign(same=same.where(table["judge"] != "none", "no label")))
 
 
 def disagreement_sentence(both: pd.DataFrame, judge: str) -> str:
-    """How far the rules and the judge label alike, in words."""
+    """How far the rules and the judge label alike, in words: over the answers to which the judge gave a label."""
     if not len(both):
         return "No judge labelled the answers; the rules did."
-    found = stats.agreement(both["rules"], both["judge"]).set_index("measure")
-    raw, kappa = found.loc["raw agreement"], found.loc["cohen_kappa"]
-    kept = "undefined" if _gone(kappa["value"]) else f"{kappa['value']:.2f}"
-    different = int((~both["same"]).sum())
-    return f"The rules and {judge} label {different} of {len(both)} answers to redacted contexts differently (agreement {raw['value']:.2f}, kappa {kept})."
+    given = both[both["same"] != "no label"]
+    silent = len(both) - len(given)
+    said = f"{judge} names no label for {silent} of {len(both)} answers to redacted contexts" if silent else ""
+    if not len(given):
+        return f"{said}: nothing can be compared with the rules."
+    found = stats.agreement(given["rules"], given["judge"]).set_index("measure")
+    kappa = found.loc["cohen_kappa", "value"]
+    kept = "" if _gone(kappa) else f" (kappa {kappa:.2f})"
+    same = int((given["same"] == "yes").sum())
+    alike = (
+        f"the same label as the rules to {same} of the other {len(given)}"
+        if silent
+        else f"{judge} gives the same label as the rules to {same} of {len(given)} answers to redacted contexts"
+    )
+    return f"{said}{', and ' if silent else ''}{alike}{kept}."
 
 
 def _gone(value: Any) -> bool:

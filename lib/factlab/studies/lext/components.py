@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,13 @@ _LISTS = (
     "gold_tags", "cosines", "tags", "paraphrase_cosines", "paraphrase_tags", "answered", "keywords", "found_keywords",
     "sequential_labels", "judged_sequential_labels",
 )  # fmt: skip
+
+
+# Columns of `faithfulness_parts` as a page heads them.
+SHOWN = {
+    "label": "answer", "answered": "QAG", "turned": "turned?", "counterfactual_label": "from the flip",
+    "redacted_label": "without all", "sequential_labels": "one at a time", "keywords": "keywords",
+}  # fmt: skip
 
 
 def vectors(texts: Sequence[str], embed: Embed) -> dict[str, np.ndarray]:
@@ -127,7 +135,7 @@ def faithfulness_parts(items: pd.DataFrame, explained: pd.DataFrame, calls: pd.D
     Returns
     -------
     DataFrame, one row an item whatever failed: item_id, label, answered (list of bool; a failed call is missing in it), flipped (text),
-    unchanged (the flipped explanation is the same as before), counterfactual_label, keywords, found_keywords (whether each stands in
+    turned (as the function of that name; None where there is no flip), counterfactual_label, keywords, found_keywords (whether each stands in
     the context), redacted_label, sequential_labels, the last two also as judged_… where a judge labelled them, status, reason.
     """
     import pandas as pd
@@ -152,7 +160,7 @@ def faithfulness_parts(items: pd.DataFrame, explained: pd.DataFrame, calls: pd.D
                 None if c["status"] in ("error", "truncated") else c["read"] == "yes" for c in of("qag_answerable")
             ],
             "flipped": flipped,
-            "unchanged": bool(own is not None and flipped and fold(flipped) == fold(own["explanation"])),
+            "turned": turned(own["explanation"], flipped, own["label"], item["question"]) if flipped else None,
             "counterfactual_label": _first([c["read"] for c in of("counterfactual")]),
             "keywords": words,
             "found_keywords": explanation.found_keywords(item["context"], words),
@@ -168,6 +176,43 @@ def faithfulness_parts(items: pd.DataFrame, explained: pd.DataFrame, calls: pd.D
             row | {"status": reasons[0][1] if reasons else "scored", "reason": "; ".join(r for r, _ in reasons)}
         )
     return pd.DataFrame(rows)
+
+
+_IN_FRONT = re.compile(
+    r"^\W*(?:(?:the )?answer(?: to (?:this|the) question)?(?: is)?\W+)?(?:yes|no|maybe)\b\W*", re.IGNORECASE
+)
+
+
+def turned(explanation_text: str, flipped: str, label: str, question: str = "") -> bool:
+    """Whether an explanation was turned round at all, as counterfactual stability presupposes.
+
+    Not where it is the old one but for the label in front, or still names the old label.
+    """
+    if not flipped.strip():
+        return False
+    old, new = (fold(_IN_FRONT.sub("", text)) for text in (explanation_text, flipped))
+    named = explanation.parse_label(flipped, question).value
+    if named == explanation.flip(label):
+        return True  # the label alone may be turned
+    return named != label and old != new
+
+
+def questions(asked: pd.DataFrame, answered: pd.DataFrame) -> pd.DataFrame:
+    """Stage 4 for reading, from its calls: item_id, question, reply, answers it."""
+    written = asked.assign(question=asked["read"].str.split("\n")).explode("question").reset_index(drop=True)
+    written = written.assign(number=written.groupby("item_id").cumcount())[["item_id", "number", "question"]]
+    both = answered[["item_id", "number", "reply", "read"]].merge(written, on=["item_id", "number"])
+    return both[["item_id", "question", "reply", "read"]].rename(columns={"read": "answers it"})
+
+
+def flips(first: pd.DataFrame, flipped: pd.DataFrame, followed: pd.DataFrame) -> pd.DataFrame:
+    """Stage 5 for reading, from `stages.first_answers` and its calls: item_id, answer, turned?, from the flip (the label that it leads to),
+    explanation, turned round."""
+    both = first[["item_id", "question", "label", "explanation"]].merge(flipped[["item_id", "read"]], on="item_id")
+    both = both.merge(followed[["item_id", "read"]].rename(columns={"read": "from the flip"}), "left", on="item_id")
+    marked = [turned(r["explanation"], r["read"], r["label"], r["question"]) for r in both.to_dict("records")]
+    table = both.rename(columns={"label": "answer", "read": "turned round"}).assign(**{"turned?": marked}).fillna("")
+    return table[["item_id", "answer", "turned?", "from the flip", "explanation", "turned round"]]
 
 
 def _first(values: Sequence[str]) -> str | None:
@@ -222,6 +267,6 @@ def unpack(table: pd.DataFrame) -> pd.DataFrame:
     found = table.assign(**{name: table[name].map(json.loads) for name in lists})
     for name in texts:  # an empty cell of a CSV file is a missing label
         found[name] = found[name].astype(object).where(found[name].notna() & (found[name] != ""), None)
-    if "unchanged" in found:
-        found["unchanged"] = found["unchanged"].map(lambda v: str(v) == "True")
+    if "turned" in found:
+        found["turned"] = found["turned"].map(lambda v: {"True": True, "False": False}.get(str(v)))
     return found if not lists else pd.DataFrame(found)

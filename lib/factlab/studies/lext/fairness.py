@@ -27,7 +27,14 @@ MEASURES = {
     "faithfulness": "faithfulness",
 }
 OUTCOMES = ("yes, high", "yes, low", "yes", "no", "maybe", "unknown", "random", "refused", "truncated", "unparsable", "error", "not asked")  # fmt: skip
+DOSED = ("yes, high", "yes, low")
 FAILED = ("error", "not asked")  # says nothing about the model
+SAID = {"random": "neither yes nor no"}  # outcome: what the page calls it
+# Column of `changes`: what the page calls it
+KINDS = {
+    "varied": "what differs", "to_yes": "no to yes", "to_no": "yes to no", "dose_changed": "another dose", "dose_named": "dose named or not",
+    "lost": "yes or no lost", "found": "yes or no found", "reworded": "other words",
+}  # fmt: skip
 _MANY = {"woman": "women", "man": "men", "non-binary": "non-binary people"}
 
 
@@ -94,6 +101,14 @@ def answers(
     return stages.explained(variants, calls, nothing, nothing.assign(question=""))
 
 
+def temperature_of(run: Workspace, variants: pd.DataFrame) -> float | None:
+    """The temperature of `answers`: that of 20_explain where its answers count, else 0; None where the run does not tell."""
+    if run.has("explained") and run.read("explained")["item_id"].isin(variants["item_id"]).any():
+        given = run.parameters().get("temperature")
+        return None if given is None else float(given)
+    return 0.0
+
+
 def trust_of(run: Workspace) -> pd.DataFrame | None:
     """The metrics of each item that 50_trust wrote, if it did."""
     return run.read("trust") if run.has("trust") else None
@@ -110,7 +125,7 @@ def measured(variants: pd.DataFrame, explained: pd.DataFrame, trust: pd.DataFram
 
     Returns
     -------
-    DataFrame, one row a text: item_id, vignette_id, varied, group (in words), race, gender, name, gold, label, dose, outcome (of
+    DataFrame, one row a text: item_id, vignette_id, varied, group (in words), race, gender, name, gold and gold_dose, label, dose, outcome (of
     `OUTCOMES`), explanation, model; treated (1 yes, 0 no, missing otherwise), high (1 or 0 where the answer is yes and names a dose), unread (1
     where there is neither yes nor no, 0 where there is; missing where the call failed), plausibility, faithfulness, trust where known; changed (1 where the
     outcome is another one than that of the neutral text of its vignette, a dose named or not included; 0 where it is the same; missing where either failed).
@@ -118,12 +133,16 @@ def measured(variants: pd.DataFrame, explained: pd.DataFrame, trust: pd.DataFram
     import pandas as pd
 
     kept = ["item_id", "vignette_id", "varied", "race", "gender", "name"]
-    table = variants[kept].assign(gold=variants["label"], group=[group_name(r) for r in variants.to_dict("records")])
+    table = variants[kept].assign(
+        gold=variants["label"],
+        gold_dose=variants["dose"].fillna(""),
+        group=[group_name(r) for r in variants.to_dict("records")],
+    )
     given = explained.drop_duplicates("item_id")[["item_id", "label", "dose", "status", "explanation", "model"]]
     table = table.merge(given, on="item_id", how="left").fillna(dict.fromkeys(given.columns, "")).reset_index(drop=True)
     table["outcome"] = [_outcome(r) for r in table.to_dict("records")]
     decided, failed = table["label"].isin(["yes", "no"]), table["outcome"].isin(FAILED)
-    chosen = table["outcome"].isin(["yes, high", "yes, low"])
+    chosen = table["outcome"].isin(DOSED)
     table["treated"] = (table["label"] == "yes").astype("Float64").where(decided)
     table["high"] = (table["outcome"] == "yes, high").astype("Float64").where(chosen)
     table["unread"] = (~decided).astype("Float64").where(~failed)
@@ -166,16 +185,45 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def side_by_side(table: pd.DataFrame, varied: str = "") -> pd.DataFrame:
-    """Outcomes of each vignette (rows) for every group (columns), the neutral one first; several names with / between."""
+    """Outcomes of each vignette: vignette_id, gold, neutral (to the neutral text), same (how many of its other texts have that one too),
+    others (the other outcomes, with the groups that have them)."""
+    import pandas as pd
+
     part = varied or main_part(table)
-    own = table[table["varied"].isin(["neutral", part])]
-    order = list(dict.fromkeys(own["group"]))
-    wide = own.groupby(["vignette_id", "group"], sort=False)["outcome"].agg(" / ".join).unstack()
-    wide = wide.reindex(columns=order).fillna("")
-    wide.columns.name = None
-    gold = own.groupby("vignette_id", sort=False)["gold"].first()
-    wide.insert(0, "gold", gold)
-    return wide.reset_index()
+    table = table.replace({"outcome": SAID})
+    rows = []
+    for vignette, own in table.groupby("vignette_id", sort=False):
+        plain, texts = own[own["varied"] == "neutral"]["outcome"].tolist(), own[own["varied"] == part]
+        different = texts[~texts["outcome"].isin(plain)]
+        others = [f"{kind}: {_groups(rows)}" for kind, rows in different.groupby("outcome", sort=False)]
+        gold = own[["gold", "gold_dose"]].iloc[0]
+        named = ", ".join(part for part in gold if part)
+        rows.append((vignette, named, " / ".join(plain), f"{len(texts) - len(different)} of {len(texts)}", "; ".join(others)))  # fmt: skip
+    return pd.DataFrame(rows, columns=["vignette_id", "gold", "neutral", "same", "others"])
+
+
+def _groups(own: pd.DataFrame) -> str:
+    """'Black women, White men (2)'."""
+    found = own["group"].value_counts(sort=False)
+    return ", ".join(group if n == 1 else f"{group} ({n})" for group, n in found.items())
+
+
+def gold_sentence(table: pd.DataFrame) -> str:
+    """In which direction the answers that could be read go against the gold ones."""
+    read = table[table["label"].isin(["yes", "no"])]
+    parts = []
+    for gold, said in (("no", "yes"), ("yes", "no")):
+        own = read[read["gold"] == gold]
+        if len(own):
+            parts.append(f"of {len(own)} to vignettes whose gold answer is {gold}, {int((own['label'] == said).sum())} say {said}")  # fmt: skip
+    if not parts:
+        return "No answer can be held against a gold one."
+    text = f"Of {len(table)} texts {len(read)} have a yes or no: {'; '.join(parts)}."
+    dosed = read[(read["gold"] == "yes") & (read["label"] == "yes") & read[["dose", "gold_dose"]].isin(["low", "high"]).all(axis=1)]  # fmt: skip
+    if len(dosed):
+        over, under = ((dosed["dose"] == dose) & (dosed["gold_dose"] != dose) for dose in ("high", "low"))
+        text += f" Of {len(dosed)} doses in answers that are rightly yes, the gold one is named in {len(dosed) - int((over | under).sum())}, a higher one in {int(over.sum())}, a lower one in {int(under.sum())}."  # fmt: skip
+    return text
 
 
 def main_part(table: pd.DataFrame) -> str:
@@ -198,8 +246,9 @@ def changes(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame, one row a part of `VARIED` and, below, a group of it : varied, group ('all groups'), pairs (both answered), changed (the outcome:
-    answer or dose), to_yes, to_no, dose (both yes, another dose), lost (no yes or no any more), found (yes or no where there was none), vignettes (in
-    which any answer changed), reworded (the explanation is another text).
+    answer or dose) and of which kind: to_yes, to_no, dose_changed (both yes, low and high), dose_named (both yes, one without a dose), lost (no yes or
+    no any more), found (yes or no where there was none), other (neither before nor after, in another way); vignettes (in which any answer changed),
+    reworded (the explanation is another text).
     """
     import pandas as pd
 
@@ -212,7 +261,7 @@ def changes(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(_changes(own, part, "all groups" if part != "letter" else "control"))
         if part != "letter":
             rows += [_changes(group, part, name) for name, group in own.groupby("group", sort=False)]
-    columns = ["varied", "group", "pairs", "changed", "to_yes", "to_no", "dose", "lost", "found", "vignettes", "reworded"]  # fmt: skip
+    columns = ["varied", "group", "pairs", "changed", "to_yes", "to_no", "dose_changed", "dose_named", "lost", "found", "other", "vignettes", "reworded"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -221,10 +270,12 @@ def _changes(own: pd.DataFrame, part: str, group: str) -> tuple:
     before = own["label_neutral"].isin(["yes", "no"])
     changed = own["changed"] == 1
     turned = decided & before & (own["label"] != own["label_neutral"])
-    dose = (own["label"] == "yes") & (own["label_neutral"] == "yes") & (own["dose"] != own["dose_neutral"])
+    dose = changed & (own["label"] == "yes") & (own["label_neutral"] == "yes")
+    both = own["outcome"].isin(DOSED) & own["outcome_neutral"].isin(DOSED)
     return (
         VARIED[part], group, len(own), int(changed.sum()), int((turned & (own["label"] == "yes")).sum()),
-        int((turned & (own["label"] == "no")).sum()), int(dose.sum()), int((before & ~decided).sum()), int((decided & ~before).sum()),
+        int((turned & (own["label"] == "no")).sum()), int((dose & both).sum()), int((dose & ~both).sum()),
+        int((before & ~decided).sum()), int((decided & ~before).sum()), int((changed & ~before & ~decided).sum()),
         int(own.loc[changed, "vignette_id"].nunique()), int((own["explanation"] != own["explanation_neutral"]).sum()),
     )  # fmt: skip
 
@@ -259,4 +310,4 @@ def example(table: pd.DataFrame, count: int = 4) -> pd.DataFrame:
     worst = changed["vignette_id"].value_counts(sort=False).idxmax()
     plain = table[(table["vignette_id"] == worst) & (table["varied"] == "neutral")]
     picked = table.loc[[*plain.index, *changed.index[changed["vignette_id"] == worst][: count - 1]], columns]
-    return picked.replace({"varied": VARIED}).reset_index(drop=True)
+    return picked.replace({"varied": VARIED, "outcome": SAID}).reset_index(drop=True)

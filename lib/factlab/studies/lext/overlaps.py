@@ -128,7 +128,7 @@ def known_quality(
     Returns
     -------
     DataFrame : measure, then the mean for each quality, n (of each), and wrong_below_good: how many wrong reasons score below the good one
-    of the same item, of how many.
+    of the same item, of how many ('6 of 8').
     """
     import pandas as pd
 
@@ -157,3 +157,27 @@ def known_quality(
             | {"n": len(wide), "wrong_below_good": f"{told} of {len(wide)}"}
         )
     return pd.DataFrame(rows)
+
+
+def known_sentence(quality: pd.DataFrame) -> str:
+    """Which measures put a wrong reason below a good one (from `known_quality`), in words."""
+    from scipy.stats import binom
+
+    told = {row["measure"]: [int(k) for k in row["wrong_below_good"].split(" of ")] for row in quality.to_dict("records")}  # fmt: skip
+    pairs = max((n for _, n in told.values()), default=0)
+    if not pairs:
+        return "There is no pair of a good explanation and one with a wrong reason."
+    own = "weighted accuracy"
+    others = ", ".join(f"{name} {k}" for name, (k, _) in sorted(told.items(), key=lambda one: -one[1][0]) if name != own)  # fmt: skip
+    k = told[own][0]
+    chance = float(binom.sf(k - 1, pairs, 0.5))
+    return (
+        f"Of {pairs} pairs LExT's weighted accuracy puts the wrong reason below the good one in {k} (a coin would in as many or more with a "
+        f"probability of {chance:.2f}); {others}. So few pairs rank no measures."
+    )
+
+
+def correlations_note(table: pd.DataFrame) -> str:
+    """What to know of `correlations`, once for all rows that it holds for; '' where there is nothing."""
+    counts = table.loc[table["reason"] != "", "reason"].value_counts(sort=False)
+    return "; ".join(f"{n} of {len(table)} correlations: {reason}" for reason, n in counts.items())

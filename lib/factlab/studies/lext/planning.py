@@ -100,7 +100,9 @@ def check_plan(table: pd.DataFrame, max_cost_usd: float | None = None) -> str:
     known = table["usd"].notna().all()
     total = float(table["usd"].sum()) if known else None
     cost = (
-        "nothing to pay"
+        "all replies are recorded, so that nothing is sent"
+        if set(table["model"]) == {"recorded"}
+        else "nothing to pay"
         if free
         else f"at most {total:.2f} USD"
         if known
@@ -111,11 +113,21 @@ def check_plan(table: pd.DataFrame, max_cost_usd: float | None = None) -> str:
         raise ModelError(
             f"stopped before sending: {said}; the limit max_cost_usd is {max_cost_usd:g}. Raise it, or ask fewer items"
         )
+    if "explain_paraphrase" in set(table["stage"]) and "paraphrase" not in set(table["stage"]):
+        said += ". Stage 2a asks no model: the paraphrases are fixed sentences"
     return said + "."
 
 
+# Columns of `counted` as a page heads them.
+SHOWN = {
+    "number": "no.", "stage": "stage", "role": "asked", "calls": "calls", "outcomes": "outcomes", "cut_off": "cut short",
+    "tokens_in": "tokens in", "tokens_out": "tokens out",
+}  # fmt: skip
+
+
 def counted(calls: pd.DataFrame) -> pd.DataFrame:
-    """What was asked: number, stage, role, calls, items, read (calls whose reply could be read), outcomes in words, tokens in and out."""
+    """What was asked: number, stage, role, calls, items, read (replies of status scored or unknown), outcomes in words, cut_off (by
+    max_tokens), tokens in and out (missing where they were not recorded for every call)."""
     import pandas as pd
 
     rows = []
@@ -123,10 +135,10 @@ def counted(calls: pd.DataFrame) -> pd.DataFrame:
         mine = calls[calls["stage"] == name]
         if not len(mine):
             continue
-        usable = (mine["read"] != "").sum()
+        usable = mine["status"].isin(["scored", "unknown"]).sum()
         said = ", ".join(f"{n} {status}" for status, n in mine["status"].value_counts().items())
         cut = int((mine["finish_reason"] == "length").sum())
-        tokens = [mine[c].fillna(0).sum() for c in ("prompt_tokens", "completion_tokens")]
+        tokens = [mine[c].sum() if mine[c].notna().all() else None for c in ("prompt_tokens", "completion_tokens")]
         rows.append(
             (
                 stage.number,
@@ -137,10 +149,10 @@ def counted(calls: pd.DataFrame) -> pd.DataFrame:
                 int(usable),
                 said,
                 cut,
-                *map(int, tokens),
+                *tokens,
             )
         )
     return pd.DataFrame(
         rows,
         columns=["number", "stage", "role", "calls", "items", "read", "outcomes", "cut_off", "tokens_in", "tokens_out"],
-    )
+    ).astype({"tokens_in": "Int64", "tokens_out": "Int64"})

@@ -6,6 +6,7 @@ numbers follow from each other is worked out in `audit`. Scores are in 0..1, `tr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from factlab import comparability
@@ -21,6 +22,7 @@ SCORES = ("plausibility", "faithfulness", "trust")
 METRICS = ("correctness", "consistency", "plausibility", "qag", "counterfactual", "contextual", "faithfulness", "trust")
 NAMES = {"qag": "QAG", "counterfactual": "counterfactual stability", "contextual": "contextual faithfulness", "trust": "LExT", "pubmedqa": "PubMedQA", "medqa": "MedQA"}  # fmt: skip
 FORMS = {"pubmedqa": "PubMedQA", "qpain": "Q-Pain"}  # forms of a run's items, by the data set whose form they have
+UNTOLD = "cannot be told"  # verdict where the printed numbers are too few
 GENERAL = ("Llama3", "Gemma", "Phi3.5")
 MEDICAL = ("Biomistral", "Meditron", "MMed-Llama3")
 _SETTINGS = (
@@ -103,10 +105,30 @@ def quadrant_lines(cells: pd.DataFrame) -> pd.DataFrame:
     return table.astype({"line": "Float64"})
 
 
-def lines(found: pd.DataFrame, digits: int = 2) -> tuple[float, float]:
-    """The lines of plausibility and faithfulness that fit section 5.3 with the mean of both data sets (from `quadrant_lines`)."""
-    at = found[found["reading"] == "mean of both"].set_index("score")["line"]
-    return round(float(at["plausibility"]), digits), round(float(at["faithfulness"]), digits)
+def lines(found: pd.DataFrame, dataset: str = "", digits: int = 3) -> tuple[float | None, float | None]:
+    """The lines of plausibility and faithfulness that fit section 5.3 with one data set, or the mean of both (from `quadrant_lines`); None
+    where no line does. They are rounded to as few decimals, up to `digits`, as still part the models."""
+    at = found[found["reading"] == (dataset or "mean of both")].set_index("score")
+    return _line(at.loc["plausibility"], digits), _line(at.loc["faithfulness"], digits)
+
+
+def _line(row: pd.Series, digits: int) -> float | None:
+    import pandas as pd
+
+    if pd.isna(row["line"]):
+        return None
+    tried = (round(float(row["line"]), k) for k in range(1, digits + 1))
+    return next((line for line in tried if row["above"] < line <= row["below"]), float(row["line"]))
+
+
+def caption(found: pd.DataFrame, dataset: str = "") -> str:
+    """Which numbers a figure 6 shows, and where its lines come from (from `quadrant_lines`)."""
+    splits = lines(found, dataset)
+    what = f"Figure 6: {dataset or 'mean of both data sets'}."
+    gone = [score for score, line in zip(("plausibility", "faithfulness"), splits, strict=True) if line is None]
+    if gone:
+        return f"{what} No line of {' or '.join(gone)} parts the models as section 5.3 does, so there are no quadrants."
+    return f"{what} Lines at plausibility {splits[0]:g} and faithfulness {splits[1]:g}, which part the models as section 5.3 does."
 
 
 def quadrants_sentence(found: pd.DataFrame) -> str:
@@ -229,13 +251,23 @@ def comparisons(cells: pd.DataFrame) -> pd.DataFrame:
     found = audit.associations(cells).set_index(["first", "second", "dataset"])
     rho = {d: float(found.loc[("faithfulness", "plausibility", d), "rho"]) for d in audit.DATASETS}
     listed = ", ".join(f"{d} rho {v:.2f} [{found.loc[('faithfulness', 'plausibility', d), 'low']:.2f}, {found.loc[('faithfulness', 'plausibility', d), 'high']:.2f}]" for d, v in rho.items())  # fmt: skip
-    rows.append(("plausibility and faithfulness are traded off", "one rises as the other falls", f"{listed} over six models", audit.said(max(rho.values()) < 0), "Table 6; section 5.3"))  # fmt: skip
+    ends = [
+        [float(found.loc[("faithfulness", "plausibility", d), end]) for end in ("low", "high")] for d in audit.DATASETS
+    ]
+    rows.append(("plausibility and faithfulness are traded off", "one rises as the other falls", f"{listed} over six models", _all_below_0(ends), "Table 6; section 5.3"))  # fmt: skip
     parted = quadrant_lines(cells)
     bad = parted[parted["line"].isna()]
     good = [r for r, own in parted.groupby("reading", sort=False) if own["line"].notna().all()]
     why = "; ".join(f"not on {r.reading} ({r.broken_by}, {r.score})" for r in bad.itertuples())
     rows.append(("the quadrants of Figure 6", "two, two and two models", f"possible for {' and '.join(good) or 'neither'}" + (f"; {why}" if why else ""), "holds" if not len(bad) else "in part" if good else "does not hold", "Table 6; section 5.3"))  # fmt: skip
     return pd.DataFrame(rows, columns=["claim", "printed", "recomputed", "verdict", "where"])
+
+
+def _all_below_0(ends: Sequence[Sequence[float]]) -> str:
+    """The verdict on numbers said to be below 0, from their intervals: 'cannot be told' where one holds both signs or there is none."""
+    if all(high < 0 for _, high in ends):
+        return "holds"
+    return "does not hold" if any(low > 0 for low, _ in ends) else UNTOLD
 
 
 def findings(cells: pd.DataFrame) -> pd.DataFrame:
@@ -248,9 +280,15 @@ def findings(cells: pd.DataFrame) -> pd.DataFrame:
 
 def claims_sentence(found: pd.DataFrame) -> str:
     """How many claims hold (from `findings`), in words."""
+    return f"Of {len(found)} claims and examples {_verdicts(found)}."
+
+
+def _verdicts(found: pd.DataFrame) -> str:
     counts = found["verdict"].value_counts()
-    shown = [f"{counts.get(kind, 0)} {words}" for kind, words in (("holds", "hold"), ("in part", "hold in part"), ("does not hold", "do not hold"))]  # fmt: skip
-    return f"Of {len(found)} claims and examples {', '.join(shown)}."
+    words = {"holds": "hold", "in part": "hold in part", "does not hold": "do not hold", UNTOLD: UNTOLD}
+    return ", ".join(
+        f"{counts.get(kind, 0)} {said}" for kind, said in words.items() if kind != UNTOLD or kind in counts
+    )
 
 
 # -- a run beside them ---------------------------------------------------------------------------------------------------
@@ -280,10 +318,64 @@ def metrics(cells: pd.DataFrame, dataset: str = "", yours: pd.DataFrame | None =
     return pd.concat([printed, of_dataset(yours, dataset)], ignore_index=True)
 
 
+def beside(
+    cells: pd.DataFrame, yours: pd.DataFrame | None = None, metrics: Sequence[str] = (*audit.COMPONENTS, *SCORES)
+) -> pd.DataFrame:
+    """Tables 6 and 7 (those of their `metrics`) with as many decimals as printed, and the run's rows below them, by the form of its items.
+
+    Returns
+    -------
+    DataFrame : items, model, then the scores as text ('' where undefined), named as the paper names them.
+    """
+    import pandas as pd
+
+    rows = [(r["dataset"], r["model"], r) for r in cells.to_dict("records")]
+    if yours is not None:
+        for (dataset, model), own in yours.groupby(["dataset", "model"], sort=False):
+            form = f"yours, {dataset} form" if dataset else "yours, all"
+            rows.append((form, model, own.drop_duplicates("metric").set_index("metric")["value"].to_dict()))
+    places = {metric: audit.DECIMALS["table6" if metric in SCORES else "table7"] for metric in metrics}
+    made = [
+        {"items": items, "model": model}
+        | {_named(m): "" if pd.isna(at.get(m)) else f"{float(at[m]):.{places[m]}f}" for m in metrics}
+        for items, model, at in rows
+    ]
+    return pd.DataFrame(made)
+
+
+def _named(metric: str) -> str:
+    """A metric in as few words as a heading has room for."""
+    return NAMES.get(metric, metric).removesuffix(" stability").removesuffix(" faithfulness")
+
+
+def metrics_caption(yours: pd.DataFrame | None) -> str:
+    """What the figure of all metrics shows."""
+    text = "Tables 6 and 7: every metric of the six models on both data sets."
+    own = [] if yours is None else [d for d in yours["dataset"].unique() if d]
+    whole = yours is not None and (yours["dataset"] == "").any()
+    if len(own) > 1 and whole:
+        return f"{text} The run's numbers are over all its items, in the forms of {' and '.join(own)}."
+    return text
+
+
 def of_dataset(yours: pd.DataFrame, dataset: str = "") -> pd.DataFrame:
     """The run's scores of items in the form of a data set; of all items where it does not tell forms apart, or `dataset` is empty."""
     own, whole = (yours[yours["dataset"] == name] for name in (dataset, ""))
     return own if dataset and len(own) else whole if len(whole) else yours if not dataset else yours[:0]
+
+
+def served(run: Workspace) -> dict[str, str]:
+    """Who answered as subject and as larger model, by the names that the replies carry; by the parameters where there are no replies ('': the larger
+    model is the subject). `recorded` replies name the model that gave them."""
+    from factlab.studies.lext import records, trust
+
+    given = run.parameters()
+    subject = str(given.get("subject") or given.get("model") or "")
+    found = {"subject": subject, "larger": str(given.get("larger") or subject)}
+    if any(run.has(name) for name in ("calls_explain", "calls_plausibility", "calls_faithfulness")):
+        calls = records.calls_of(run)
+        found |= {role: name for role in found if (name := trust.who(calls, role)) != "nobody"}
+    return found
 
 
 def own_scores(run: Workspace, label: str = "") -> pd.DataFrame | None:
@@ -292,7 +384,7 @@ def own_scores(run: Workspace, label: str = "") -> pd.DataFrame | None:
     Parameters
     ----------
     run : in whose folder 50_trust has written `trust_estimates`; its `items`, where it has them, tell the form of the items.
-    label : what to call the model; empty: `subject` among the run's parameters.
+    label : what to call the model; empty: as `served` names the subject.
 
     Returns
     -------
@@ -307,8 +399,7 @@ def own_scores(run: Workspace, label: str = "") -> pd.DataFrame | None:
     table = table[table["metric"].isin(METRICS)].reset_index(drop=True)
     if not len(table):
         return None
-    given = run.parameters()
-    name = label or given.get("subject") or given.get("model") or "your run"
+    name = label or served(run)["subject"] or "your run"
     named = table["data"].astype(str) if "data" in table else pd.Series("all", index=table.index)
     forms = named.map(lambda data: next((d for d in audit.DATASETS if data.startswith(d)), _only_form(run)))
     kept = ["metric", "value", "low", "high", "n", "left_out", "reason"]
@@ -335,7 +426,8 @@ def own_settings(run: Workspace, same_prompts: bool = False, same_items: bool = 
     given = run.parameters()
     if not given:
         return {}
-    subject = str(given.get("subject") or given.get("model") or "")
+    names = served(run)
+    subject = names["subject"]
     printed = [name.casefold() for name in comparability.published("lext", "table5")["model"]]
     among = subject.split("/")[-1].casefold() in printed
     found: dict[str, Any] = {
@@ -343,7 +435,8 @@ def own_settings(run: Workspace, same_prompts: bool = False, same_items: bool = 
         "items": "Q-Pain or PubMedQA" if same_items else given.get("data") or "the sample items",
         "prompts": "as printed in appendix B" if same_prompts else "our own words",
     }
-    found |= {name: given[name] for name in ("larger", "embedder", "tagger", *_SETTINGS) if name in given}
+    found |= {name: given[name] for name in ("embedder", "tagger", *_SETTINGS) if name in given}
+    found["larger"] = names["larger"]
     return {aspect: value for aspect, value in found.items() if value != ""}
 
 
@@ -356,13 +449,21 @@ def summary(yours: pd.DataFrame | None, verdict: str, counts: pd.DataFrame, foun
     found : from `findings`.
     """
     at = counts.set_index("rule")
-    wrong = int((found["verdict"] != "holds").sum())
     text = (
         f"Of 12 cells of Table 6 LExT follows in {at['follow'][audit.HARMONIC]}, plausibility in {at['follow'][audit.PLAUSIBLE]}, faithfulness "
-        f"as defined in {at['follow'][audit.THREE]} (without QAG {at['follow'][audit.TWO]}); {wrong} of {len(found)} claims and examples do not "
-        "hold, or in part only"
+        f"as defined in {at['follow'][audit.THREE]} (without QAG {at['follow'][audit.TWO]}); of {len(found)} claims and examples "
+        f"{_verdicts(found)}"
     )
     return text + ("" if yours is None else f". {verdict.split(':')[0].split(';')[0].rstrip('.')}") + "."
+
+
+def spread_sentence(cells: pd.DataFrame) -> str:
+    """How much of a score the metrics that tell models apart least and most can move (from `audit.spread`), in words."""
+    parts = []
+    for dataset, own in audit.spread(cells).groupby("dataset", sort=False):
+        least, most = own.loc[own["reaches"].idxmin()], own.loc[own["reaches"].idxmax()]
+        parts.append(f"on {dataset} {NAMES.get(least['metric'], least['metric'])} moves its score by at most {least['reaches']:.3f}, {NAMES.get(most['metric'], most['metric'])} by {most['reaches']:.3f}")  # fmt: skip
+    return f"Among the six models {'; '.join(parts)}."
 
 
 def warnings(yours: pd.DataFrame | None, verdict: str, counts: pd.DataFrame, cells: pd.DataFrame) -> list[str]:
@@ -380,7 +481,8 @@ def warnings(yours: pd.DataFrame | None, verdict: str, counts: pd.DataFrame, cel
         f"The printed faithfulness is the mean of three metrics in {at['follow'][audit.THREE]} of {at['of'][audit.THREE]} cells and leaves QAG out "
         f"in {at['follow'][audit.TWO]}: scores under the variant 'paper' are not on one scale with Table 6; the variant 'tables' is.",
         f"Consistency hardly tells the models apart: it moves plausibility by at most {wide:.3f}, correctness by {other:.3f} and more.",
-        "The tables are printed without intervals, for six models each, and the number of items is not in the text.",
+        "The tables are printed without intervals, for six models each, and the number of items is not in the text. "
+        + audit.sizes_sentence(audit.sizes(cells)),
         "Section 3.2.3 removes one keyword at a time, appendix B.5 and Table 11 restore one; which of the two made Table 7 cannot be told.",
         "A claim that does not hold is one that the printed tables do not bear out under the reading shown; the text may mean another.",
     ]

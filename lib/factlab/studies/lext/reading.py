@@ -23,8 +23,19 @@ def judged(text: str, row: dict[str, Any], message: str) -> tuple[str, str]:
     return found.value or "", found.status
 
 
-def yes_no(text: str, row: dict[str, Any], message: str) -> tuple[str, str]:
+_TEXT_ANSWERS = re.compile(
+    r"^\W*the (?:text|explanation|passage)(?: given| provided)? (?:(?P<no>(?:does not|doesn't|did not|cannot|can't) (?:\w+ )?"
+    r"(?:answer|provide|contain|mention|address|give|state|specify|say|include|explain))"
+    r"|(?:does (?:\w+ )?answer|(?:\w+ )?answers) (?:the|this|that) question)\b",
+    re.IGNORECASE,
+)
+
+
+def answerable(text: str, row: dict[str, Any], message: str) -> tuple[str, str]:
+    """Whether a text answers a question: yes or no, also as a sentence that says so (`The text does not answer …`)."""
     found = replies.label(text, OPPOSED, prompt=message)
+    if found.value is None and (said := _TEXT_ANSWERS.match(replies.plain(replies.strip_reasoning(text).value or ""))):
+        return ("no" if said["no"] else "yes"), "scored"
     return found.value or "", found.status
 
 
@@ -61,17 +72,18 @@ def one_question(text: str, row: dict[str, Any], message: str) -> tuple[str, str
 
 
 def several_keywords(text: str, row: dict[str, Any], message: str) -> tuple[str, str]:
-    found = parse_keywords(text, row["count"])
+    found = parse_keywords(text, row["count"], cut=row.get("cut", False))
     return "\n".join(found.value), found.status
 
 
-def parse_keywords(reply: str | None, count: int = 5) -> replies.Parsed:
+def parse_keywords(reply: str | None, count: int = 5, cut: bool = False) -> replies.Parsed:
     """The keywords in a reply: between commas, semicolons or line breaks, numbered or not.
 
     Parameters
     ----------
     reply : what the subject wrote; None for a failed call.
     count : of more the first so many are kept.
+    cut : the reply ran into max_tokens: the last piece of it may be half a keyword, and is left out.
 
     Returns
     -------
@@ -86,6 +98,7 @@ def parse_keywords(reply: str | None, count: int = 5) -> replies.Parsed:
     text = re.sub(r"(?m)^.*:[ \t*]*$", "", replies.plain(answer.value))  # a line that announces the list
     text = re.sub(r"(?im)^[^\n:]{0,80}\b(?:key ?)?(?:words?|terms?)\b[^\n:]{0,60}:", "", text)
     parts = re.split(r"[;\n]|,(?!\d)|(?<!\d),", text)
+    parts = parts[:-1] if cut else parts
     marks = r"^\s*(?:[-*•]|\(?\d{1,2}[.)](?!\d))\s*|^\s*and\s+"
     tidy = [re.sub(marks, "", part).strip(" \t.:?!\"'“”‘’*[]()") for part in parts]
     kept = distinct(w for w in tidy if re.search(r"[^\W\d_]|\d%|\d\.\d", w) and len(w.split()) <= 6)[:count]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from factlab.studies.lext.trust import NAMES
+from factlab import explanation
+from factlab.studies.lext.trust import FAITHFULNESS, NAMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 SMALL = "SmolLM2"  # how the built-in model of 135 million parameters is named in tables
 TINY = "local/smollm2"
+
+
+# Heads of `labels_of`; appendix B.5 calls an answer random that names no label.
+LABELS = {"gold": "gold label", "random": "names no label (random)", "none": "not read", "n": "items"}
 
 
 def wrote(table: pd.DataFrame) -> str:
@@ -48,15 +53,24 @@ def bare(explained: pd.DataFrame, words: int = 3) -> int:
 
 
 def explained_sentence(explained: pd.DataFrame, items: pd.DataFrame) -> str:
-    """What was asked and how the first answers agree with the gold labels."""
+    """What was asked and how the first answers agree with the gold labels, and with the gold doses where the label is right."""
     first = explained[(explained["kind"] == "iteration") & (explained["sample"].astype(int) == 0)]
-    both = first.merge(items[["item_id", "label"]].rename(columns={"label": "gold"}), on="item_id")
-    right = int((both["label"] == both["gold"]).sum())
+    gold = items[["item_id", "label", "dose"]].rename(columns={"label": "gold", "dose": "gold_dose"})
+    both = first.merge(gold, on="item_id")
+    right = both["label"] == both["gold"]
+    plain = both["gold"].isin(["yes", "no"])
     kinds = explained["kind"].value_counts()
-    return (
+    said = (
         f"{len(items)} items, {kinds.get('iteration', 0)} answers and {kinds.get('paraphrase', 0)} to paraphrases; "
-        f"the first answer has the gold label in {right} of {len(both)}"
+        f"the first answer has the gold label in {int(right[plain].sum())} of {int(plain.sum())} items whose label is yes or no"
     )
+    if not plain.all():
+        said += f", in {int(right[~plain].sum())} of {int((~plain).sum())} whose label is maybe (which only a prompt of your own, or lext/explain_pubmedqa_maybe, offers)"
+    dosed = both[right & (both["gold_dose"] != "") & (both["dose"] != "")]
+    if len(dosed):
+        same = int((dosed["dose"] == dosed["gold_dose"]).sum())
+        said += f"; where it is right and names a dose, the dose is right in {same} of {len(dosed)}"
+    return said
 
 
 def explained_notes(explained: pd.DataFrame, calls: pd.DataFrame, paraphrases: int, temperature: float) -> list[str]:
@@ -65,7 +79,7 @@ def explained_notes(explained: pd.DataFrame, calls: pd.DataFrame, paraphrases: i
     failed = explained[explained["explanation"].fillna("") == ""]
     if len(failed):
         notes.append(
-            f"{len(failed)} of {len(explained)} answers hold no explanation ({_counts(failed['status'])}); they stay in the tables as missing."
+            f"{len(failed)} of {len(explained)} answers hold no explanation ({counts(failed['status'])}); they stay in the tables as missing."
         )
     if n := bare(explained):
         notes.append(
@@ -78,9 +92,12 @@ def explained_notes(explained: pd.DataFrame, calls: pd.DataFrame, paraphrases: i
         )
     unread = explained[explained["label"].fillna("").isin(["random", "unknown", "maybe", ""])]
     if len(unread):
+        where = unread["item_id"].drop_duplicates()
+        whose = f", all of item {where.iloc[0]}" if len(where) == 1 and len(unread) > 1 else f", of {len(where)} items"
         notes.append(
-            f"{len(unread)} of {len(explained)} answers say neither yes nor no ({_counts(unread['label'].replace('', 'none'))}). An item whose "
-            "first answer is one of them has no counterfactual stability, so no faithfulness and no trust score."
+            f"{len(unread)} of {len(explained)} answers name neither yes nor no ({counts(unread['label'].replace('', 'none'))}){whose}. The rules read "
+            "labels that are named; the paper's judge would also take an answer that suggests one. An item whose first answer is one of these has "
+            "no counterfactual stability, so no faithfulness and no trust score."
         )
     if temperature == 0:
         notes.append(
@@ -102,8 +119,17 @@ def explained_notes(explained: pd.DataFrame, calls: pd.DataFrame, paraphrases: i
     return notes
 
 
-def _counts(column: pd.Series) -> str:
+def counts(column: pd.Series) -> str:
+    """How often each value stands in a column, in words: `4 yes, 3 no`."""
     return ", ".join(f"{n} {name}" for name, n in column.value_counts().items())
+
+
+def with_questions(table: pd.DataFrame, items: pd.DataFrame, words: int = 6) -> pd.DataFrame:
+    """A table whose items are named by the first words of their question too, in a column `item` instead of `item_id`."""
+    asked = items.set_index("item_id")["question"].str.split()
+    short = {name: " ".join(text[:words]) + (" …" if len(text) > words else "") for name, text in asked.items()}
+    named = [f"{item}: {short[item]}" if item in short else item for item in table["item_id"]]
+    return table.assign(item_id=named).rename(columns={"item_id": "item"})
 
 
 def plausibility_notes(
@@ -122,66 +148,98 @@ def plausibility_notes(
         notes.append(
             f"Ground truths of different questions have a similarity of {float(other.iloc[0]):.2f} on average: what lies near it only shares the subject."
         )
-    for row in coverage.to_dict("records"):
-        if row["without"]:
-            notes.append(
-                f"{row['without']} of {row['n']} {row['of']} hold no entity that {tagger} knows; the entity weight is then 0 whatever the text says."
-            )
+    truths = coverage[(coverage["of"] == "ground truths") & (coverage["without"] > 0)]
+    for row in truths.to_dict("records"):
+        notes.append(f"{row['without']} of {row['n']} ground truths hold no entity that {tagger} knows.")
+    first = [(gold, own[0]) for gold, own in zip(parts["gold_tags"], parts["tags"], strict=True) if len(own) and own[0] is not None]  # fmt: skip
+    weightless = [own for gold, own in first if not explanation.ner_weight(gold, own)]
+    if weightless:
+        empty = sum(not len(own) for own in weightless)
+        differ = len(weightless) - empty
+        why = [f"{empty} hold{'s' * (empty == 1)} no entity that {tagger} knows"] if empty else []
+        why += [f"{differ} name{'s' * (differ == 1)} none that the expert's names, perhaps only in another form (tags_by: canonical joins synonyms)"] if differ else []  # fmt: skip
+        notes.append(
+            f"{len(weightless)} of {len(first)} first explanations have the entity weight 0, so the accuracy 0 whatever they say: {' and '.join(why)}."
+        )
     lost = written[written["read"] == ""]
     if len(lost):
         notes.append(
-            f"No question could be read from {len(lost)} of {len(written)} replies of the larger model ({_counts(lost['status'])}); these items have no plausibility."
+            f"No question could be read from {len(lost)} of {len(written)} replies of the larger model ({counts(lost['status'])}); these items have no plausibility."
         )
     if _tiny(wrote(written)):
         notes.append(
             "Context relevancy rests on questions that a model of 135 million parameters wrote: a low one may be its fault and not the explanation's."
         )
     notes.append(
-        "Consistency is 1 minus a variance of numbers between 0 and 1, so never below 0.75 (published: 0.96 to 1.00): it adds nearly a constant to plausibility."
+        "Consistency is 1 minus a variance of cosines, which are rarely far below 0: in practice it is not below 0.75 (published: 0.96 to 1.00), "
+        "and adds nearly a constant to plausibility."
     )
     return notes
 
 
 def faithfulness_notes(
-    parts: pd.DataFrame, calls: pd.DataFrame, found: pd.DataFrame, audit: str, said: str
+    parts: pd.DataFrame, calls: pd.DataFrame, found: pd.DataFrame, audit: str, said: str, keywords: int = 5
 ) -> list[str]:
     """What to distrust in faithfulness.
 
     Parameters
     ----------
-    parts : from `trust.faithfulness_parts`.
+    parts : from `components.faithfulness_parts`.
     calls : of stages 4 to 6.
     found : item metrics from `explanation.score_items`.
     audit, said : sentences about the labels.
+    keywords : how many were asked for.
     """
     notes = [note for note in (audit, said) if note]
     n = len(parts)
-    no_flip = int(found["counterfactual"].isna().sum())
-    if no_flip:
+    gone = found[found["faithfulness"].isna()]
+    if len(gone):
+        known = parts.set_index("item_id")["reason"].str.split("; ").str[0]
+        why = gone["item_id"].map(known).where(lambda text: text != "", gone["reasons"].map(_first_reason))
         notes.append(
-            f"{no_flip} of {n} items have no counterfactual stability, so no faithfulness: most often since the answer is neither yes nor no."
+            f"{len(gone)} of {n} items have no faithfulness: {'; '.join(f'{k} × {reason}' for reason, k in why.value_counts().items())}."
         )
-    same = int(parts["unchanged"].sum())
-    flips = int((parts["flipped"] != "").sum())
-    if same:
+    flips = parts[parts["flipped"] != ""]
+    turned = flips[flips["turned"].astype(bool)]
+    if len(turned) < len(flips):
+        followed = int((found.set_index("item_id").loc[turned["item_id"], "counterfactual"] == 1).sum())
         notes.append(
-            f"{same} of {flips} flipped explanations are word for word the old ones: the larger model did not turn them."
+            f"{len(flips) - len(turned)} of {len(flips)} flipped explanations were not turned: they are the old ones but for the label in front, or still "
+            "name the old label. Counterfactual stability counts them all the same"
+            + (f"; of the {len(turned)} that were turned, the answer follows {followed}." if len(turned) else ".")
         )
+    asked = calls[calls["stage"] == "keywords"]
     words = [w for found_ in parts["found_keywords"] for w in found_]
-    if words and not all(words):
+    if len(asked):
+        missing = words.count(False)
+        cut = int((asked["finish_reason"] == "length").sum())
         notes.append(
-            f"{words.count(False)} of {len(words)} keywords do not stand in the context, so that taking them out changes nothing."
+            f"{len(words)} of {len(asked) * keywords} keywords that were asked for were read from {len(asked)} list{'s' * (len(asked) != 1)}"
+            + (f", {cut} of them cut at max_tokens (what stands last in them is left out)" if cut else "")
+            + (
+                f"; {missing} of the {len(words)} do not stand in the context, so that taking them out changes nothing."
+                if missing
+                else "."
+            )
         )
+    lists = calls[calls["stage"] == "qag_questions"]
+    if cut := int((lists["finish_reason"] == "length").sum()):
+        notes.append(f"{cut} of {len(lists)} lists of questions for QAG were cut at max_tokens.")
     gate = parts["redacted_label"].dropna().tolist()
     passed = gate.count("unknown")
     if gate:
         notes.append(
-            f"{passed} of {len(gate)} answers admit that the context without all keywords is not enough; the others score 0 whatever follows."
+            f"{passed} of {len(gate)} answers admit that the context without all keywords is not enough"
+            + ("." if passed == len(gate) else "; the others score 0 whatever follows." if passed else ": all score 0.")
         )
-    yes = [a for answers in parts["answered"] for a in answers if a is not None]
-    if yes and len(set(yes)) == 1:
+    replies = calls[calls["stage"] == "qag_answerable"]
+    habit = replies.loc[replies["read"] != "", "read"]
+    if len(habit) > 1 and habit.nunique() == 1:
+        lost = replies[replies["read"] == ""]
         notes.append(
-            f"The subject says {'yes' if yes[0] else 'no'} to all {len(yes)} questions about its explanations: QAG measures that habit."
+            f"The subject says {habit.iloc[0]} to {len(habit)} of {len(replies)} questions about its explanations"
+            + (f" (the others: {counts(lost['status'])})" if len(lost) else "")
+            + ": QAG measures that habit."
         )
     larger = wrote(calls[calls["stage"].isin(["qag_questions", "flip"])])
     if _tiny(larger):
@@ -189,6 +247,35 @@ def faithfulness_notes(
             f"The “larger” model ({larger}), which writes questions and flips, has 135 million parameters: these are demonstrations of the method."
         )
     return notes
+
+
+def _first_reason(reasons: str) -> str:
+    """The first reason of an item without the metric in front, and without those that leave its metrics as they are."""
+    given = [r.split(": ", 1)[1] for r in reasons.split("; ") if ": " in r and not r.endswith(" missing")]
+    return given[0] if given else "no reason given"
+
+
+def parts_of_faithfulness(variant: str) -> tuple[str, ...]:
+    """The metrics whose mean faithfulness is."""
+    return FAITHFULNESS[1:-1] if variant == "tables" else FAITHFULNESS[:-1]
+
+
+def mean_of_parts(found: pd.DataFrame, metrics: Sequence[str], of: str) -> str:
+    """How a mean score follows from its parts: where these are of different items, not from the means printed beside it.
+
+    Parameters
+    ----------
+    found : item metrics from `explanation.score_items`.
+    metrics : the parts, in the order of the figure.
+    of : the score that is their mean.
+    """
+    whole = found[found[of].notna()]
+    if not len(whole):
+        return f"No item has all parts of {NAMES[of]}."
+    if all(found[m].notna().sum() == len(whole) for m in metrics):
+        return f"{NAMES[of].capitalize()} is the mean of {', '.join(NAMES[m] for m in metrics)}, all of the same {len(whole)} items."
+    parts = ", ".join(f"{NAMES[m]} {float(whole[m].mean()):.2f}" for m in metrics)
+    return f"{NAMES[of].capitalize()} is the mean over the {len(whole)} items that have all parts; of these {parts}."
 
 
 def trust_sentence(found: Mapping[str, Scores]) -> str:
@@ -246,14 +333,14 @@ def trust_notes(found: Mapping[str, Scores], items: pd.DataFrame, subjects: Sequ
             notes.append(
                 f"The subject ({name}) has 135 million parameters and hardly reads: the score is a demonstration of the method."
             )
-    other = {"paper": "Plausibility is at least 0.375 by construction, since consistency cannot fall below 0.75."}
+    other = {"paper": "Plausibility hardly falls below 0.375, since consistency in practice does not fall below 0.75."}
     notes.append(other.get(variant, f"Variant “{variant}”: see explanation.score for what differs from the text."))
     return notes
 
 
 def _why(column: pd.Series) -> str:
     """One reason alone, or several with their counts."""
-    return column.iloc[0] if column.nunique() == 1 else f"({_counts(column)})" if len(column) else ""
+    return column.iloc[0] if column.nunique() == 1 else f"({counts(column)})" if len(column) else ""
 
 
 def funnel(items: pd.DataFrame, explained: pd.DataFrame) -> pd.DataFrame:

@@ -223,7 +223,7 @@ def qag_answerable(model: Model, first: pd.DataFrame, written: pd.DataFrame, **s
         for number, question in enumerate(call["read"].split("\n"))
         if question
     ]
-    return ask(model, "qag_answerable", rows, reading.yes_no, **settings)
+    return ask(model, "qag_answerable", rows, reading.answerable, **settings)
 
 
 def flip(model: Model, first: pd.DataFrame, **settings: Any) -> pd.DataFrame:

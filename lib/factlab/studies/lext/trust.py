@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from factlab import explanation
+from factlab.stats import resampling
 from factlab.studies.lext import components
 from factlab.studies.lext.calls import STAGES
 
@@ -22,6 +25,7 @@ NAMES = {
 }  # fmt: skip
 PLAUSIBILITY = ("accuracy", "relevancy", "correctness", "iterative", "paraphrase", "consistency", "plausibility")
 FAITHFULNESS = ("qag", "counterfactual", "contextual", "faithfulness")
+_MARK = "[REDACTED]"  # of `perturb.redact`
 FORMS = {"pubmedqa": "PubMedQA form", "qpain": "Q-Pain form"}
 
 
@@ -29,9 +33,10 @@ def plausibility_scores(
     table: pd.DataFrame, variant: str = "paper", beta: float = explanation.plausible.BETA, **settings: Any
 ) -> Scores:
     """The metrics of plausibility alone, before anything is known about faithfulness."""
-    return explanation.score(
+    found = explanation.score(
         table.drop(columns=["status", "reason"]), variant, beta, clusters=_clusters(table), **settings
     )
+    return _only(found, PLAUSIBILITY)
 
 
 def faithfulness_scores(
@@ -40,7 +45,15 @@ def faithfulness_scores(
     """The metrics of faithfulness alone, without plausibility."""
     clusters = components.clusters_of(items)
     bare = joined(clusters.assign(status="", reason=""), table, labels)
-    return explanation.score(bare, variant, clusters=_clusters(clusters), **settings)
+    return _only(explanation.score(bare, variant, clusters=_clusters(clusters), **settings), FAITHFULNESS)
+
+
+def _only(scores: Scores, metrics: Sequence[str]) -> Scores:
+    """Scores whose reasons speak of these metrics alone; the others were not asked for."""
+    reasons = scores.items["reasons"].map(
+        lambda text: "; ".join(r for r in text.split("; ") if r.split(":")[0] in metrics)
+    )
+    return replace(scores, items=scores.items.assign(reasons=reasons))
 
 
 def score(
@@ -115,21 +128,49 @@ def estimates(found: Mapping[str, Scores]) -> pd.DataFrame:
     return table[["data", *[c for c in table if c != "data"]]]
 
 
-def table6(table: pd.DataFrame, subject: str) -> pd.DataFrame:
-    """Plausibility, faithfulness and LExT of each data set in a row, with intervals in words (Table 6 in kind)."""
-    return _wide(table, ("plausibility", "faithfulness", "trust"), subject)
+def table6(table: pd.DataFrame) -> pd.DataFrame:
+    """Plausibility, faithfulness and LExT (rows) of each data set (columns), with interval and n (Table 6 in kind)."""
+    return _wide(table, ("plausibility", "faithfulness", "trust"))
 
 
-def table7(table: pd.DataFrame, subject: str) -> pd.DataFrame:
+def table7(table: pd.DataFrame) -> pd.DataFrame:
     """The five metrics behind them (Table 7 in kind)."""
-    return _wide(table, ("correctness", "consistency", "qag", "counterfactual", "contextual"), subject)
+    return _wide(table, ("correctness", "consistency", "qag", "counterfactual", "contextual"))
 
 
-def _wide(table: pd.DataFrame, metrics: Sequence[str], subject: str) -> pd.DataFrame:
-    wide = table[table["metric"].isin(metrics)].pivot(index="data", columns="metric", values="text")
-    wide = wide.reindex(index=list(dict.fromkeys(table["data"])), columns=list(metrics)).rename(columns=NAMES)
+def _wide(table: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    kept = table[table["metric"].isin(metrics)]
+    kept = kept.assign(short=[_short(row) for row in kept.to_dict("records")])
+    wide = kept.pivot(index="metric", columns="data", values="short")
+    wide = wide.reindex(index=list(metrics), columns=list(dict.fromkeys(table["data"]))).rename(index=NAMES)
     wide.columns.name = None
-    return wide.reset_index().assign(subject=subject)[["subject", "data", *wide.columns]]
+    return wide.rename_axis("score").rename(columns={"all": "all items"}).reset_index()
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    """'0.41 [0.12, 0.60], n = 6', or 'undefined'."""
+    import pandas as pd
+
+    if pd.isna(row["value"]):
+        return "undefined"
+    ends = "" if pd.isna(row["low"]) else f" [{float(row['low']):.2f}, {float(row['high']):.2f}]"
+    return f"{float(row['value']):.2f}{ends}, n = {int(row['n'])}"
+
+
+def intervals_note(table: pd.DataFrame) -> str:
+    """What the intervals of `estimates` are worth, or why there are none; '' where each is of enough items."""
+    made = table[table["value"].notna()]
+    bare, narrow = made["low"].isna(), made["reason"].str.contains("too narrow")
+    exact = made["signature"].str.contains("interval:wilson", regex=False) & (made["n"] < resampling.FEW)
+    few = bare & made["reason"].str.contains("too few")
+    parts = [
+        f"no interval where fewer than {resampling.FEWEST} items have a score" if few.any() else "",
+        "none where all scores are the same" if (bare & ~few).any() else "",
+        f"those of fewer than {resampling.FEW} items are likely too narrow" if narrow.any() else "",
+        "those of scores that are 0 or 1 are Wilson's, which also hold for few items" if exact.any() else "",
+    ]
+    said = "; ".join(part for part in parts if part)
+    return f"Intervals: {said}." if said else ""
 
 
 def quadrant_table(found: Mapping[str, Scores], subject: str) -> pd.DataFrame:
@@ -169,6 +210,13 @@ def outcomes(scores: Mapping[str, Scores]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["metric", "scored", "missing", "reasons"])
 
 
+def who(calls: pd.DataFrame, role: str) -> str:
+    """Who was asked in a role ('subject', 'larger' or 'judge'), as the replies name it; 'nobody' where none is there."""
+    from factlab.studies.lext import report
+
+    return report.wrote(calls[[STAGES[stage].role == role for stage in calls["stage"]]])
+
+
 def worked_item(items: pd.DataFrame) -> str:
     """The item to show whole (Table 14): of those with most metrics the one with the highest trust, or else plausibility."""
     metrics = items[list(NAMES)].notna().sum(axis=1)
@@ -176,16 +224,68 @@ def worked_item(items: pd.DataFrame) -> str:
     return str(order["item_id"].iloc[0])
 
 
-def worked_calls(calls: pd.DataFrame, item: str) -> pd.DataFrame:
-    """Every prompt and reply of one item, in the order of the stages: number, stage, role, asked, reply, read."""
+def worked_facts(items: pd.DataFrame, item: str) -> pd.DataFrame:
+    """What is known of one item, a line each: what, text."""
+    import pandas as pd
+
+    row = items.set_index("item_id").loc[item]
+    names = {"question": "question", "context": "context", "label": "gold answer", "dose": "gold dose", "explanation": "expert's explanation"}  # fmt: skip
+    found = [(name, str(row[column])) for column, name in names.items() if not pd.isna(row[column]) and row[column]]
+    return pd.DataFrame([("item", item), *found], columns=["what", "text"])
+
+
+def worked_calls(calls: pd.DataFrame, item: str, context: str = "") -> pd.DataFrame:
+    """Every prompt and reply of one item, in the order of the stages; replies to one and the same prompt share a row.
+
+    Parameters
+    ----------
+    calls : of all stages.
+    item : its item_id.
+    context : of the item, which is shown apart: prompts say "as above" for it, and of one with words taken out only show where.
+
+    Returns
+    -------
+    DataFrame : stage (and who was asked), prompt, reply and read as (both with their counts where there are several).
+    """
+    import pandas as pd
+
     order = {name: i for i, name in enumerate(STAGES)}
-    mine = calls[calls["item_id"] == item]
+    mine = calls[calls["item_id"] == item].assign(number=lambda t: t["number"].astype(int))
     mine = mine.assign(order=mine["stage"].map(order)).sort_values(["order", "number"], kind="stable")
-    shown = mine.assign(
-        no=mine["stage"].map(lambda s: STAGES[s].number) + "." + (mine["number"].astype(int) + 1).astype(str),
-        role=mine["stage"].map(lambda s: STAGES[s].role), stage=mine["stage"].str.replace("_", " "),
-    )  # fmt: skip
-    return shown[[c for c in ("no", "stage", "role", "asked", "reply", "read") if c in shown]].reset_index(drop=True)
+    prompts = mine["asked"].fillna("") if "asked" in mine else pd.Series("", index=mine.index)
+    same = prompts.where(prompts != "", mine["number"].astype(str))  # without its prompt a call stands alone
+    rows = []
+    for (stage, _), own in mine.groupby(["stage", same], sort=False):
+        at, first, last = STAGES[stage], own["number"].min() + 1, own["number"].max() + 1
+        no = f"{at.number}.{first}" + (f" to {last}" if last > first else "")
+        said = [_counted(own[column]) if column in own else "" for column in ("reply", "read")]
+        rows.append((f"{no} {stage.replace('_', ' ')}, {at.role}", _without(prompts[own.index[0]], context), *said))
+    return pd.DataFrame(rows, columns=["stage", "prompt", "reply", "read as"])
+
+
+def _counted(column: pd.Series) -> str:
+    """Different texts one after the other, those that came several times with how often."""
+    found = column.fillna("").replace("", "–").value_counts(sort=False)
+    return " | ".join(text if n == 1 else f"{n} × {text}" for text, n in found.items())
+
+
+def _without(prompt: str, context: str, around: int = 30) -> str:
+    """A prompt without the item's context: 'as above', or, where words are taken out of it, what stands around them."""
+    if context and context in prompt:
+        return prompt.replace(context, "as above")
+    start, end = prompt.find("<context>\n"), prompt.find("\n</context>")
+    if not context or start < 0 or end < start or _MARK not in prompt[start:end]:
+        return prompt
+    text = prompt[start + len("<context>\n") : end]
+    pieces, reached = [], 0
+    for found in re.finditer(re.escape(_MARK), text):
+        low, high = max(reached, found.start() - around), min(len(text), found.end() + around)
+        if pieces and low <= reached:
+            pieces[-1] += text[reached:high]
+        elif high > reached:
+            pieces.append(text[low:high])
+        reached = high
+    return f"<context> as above, but: … {' … '.join(pieces)} … {prompt[end + 1 :]}"
 
 
 def worked_scores(items: pd.DataFrame, item: str) -> pd.DataFrame:
