@@ -850,3 +850,12 @@ def test_models_have_the_roles_that_the_parameters_give_them(tmp_path):
     run = {"parameters": {"subject": "local/smollm2", "checker": "local/smollm2", "mode": "cache"}}
     (folder / "run.json").write_text(json.dumps(run | {"models": {"local/smollm2": {"calls": 3}}}))
     assert records.read(folder, Redactor(())).models[0]["role"] == "subject, checker"
+
+
+def test_a_run_whose_process_is_gone_is_not_running(tmp_path):
+    from filelock import FileLock
+
+    folder = write_run(tmp_path, "lext", "demo", {}, {"status": "running"}, None)
+    assert records.read(folder, Redactor()).status == "stopped"
+    with FileLock(str(folder / ".lock")):
+        assert records.read(folder, Redactor()).status == "running"

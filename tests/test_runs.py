@@ -826,7 +826,7 @@ def test_tables_are_shown_as_words(tmp_path, monkeypatch, capsys):
     run = runs.open(str(tmp_path), "dahl/30_score")
     run.show(table)
     assert list(shown[0]) == ["text", "right", "maybe", "words", "share"]
-    assert shown[0].iloc[0, [0, 1, 3, 4]].tolist() == ["a b", "yes", "x; y", 0.5] and pd.isna(shown[0]["maybe"].iloc[0])
+    assert shown[0].iloc[0, [0, 1, 3, 4]].tolist() == ["a b", "yes", "x; y", 0.5] and shown[0]["maybe"].iloc[0] == "–"
     assert shown[0].iloc[1].tolist() == ["", "no", "yes", "–; yes", 1.0] and shown[0]["share"].dtype == "float64"
     run.show(table.head(0), empty="nothing")
     assert len(shown) == 1 and capsys.readouterr().out == "nothing\n"
@@ -852,3 +852,27 @@ def test_numbers_keep_the_zeros_that_say_something(number, text):
     from factlab.runs.workspace import _number
 
     assert _number(number) == text
+
+
+def test_a_parameter_with_two_defaults_is_recorded_for_both_notebooks(tmp_path):
+    import dataclasses
+
+    from factlab.runs.parameters import Parameter, Plan
+
+    first, second = Path("40_audit.ipynb"), Path("50_lock.ipynb")
+    fields = {f.name: None for f in dataclasses.fields(Parameter)}
+    declared = {
+        first: {"exclude": Parameter(**fields | {"default": ["cue"]}), "seed": Parameter(**fields | {"default": 0})},
+        second: {"exclude": Parameter(**fields | {"default": []}), "seed": Parameter(**fields | {"default": 0})},
+    }
+    plan = Plan("p", "r", (first, second), {}, 60, declared)
+    assert plan.resolved() == {"exclude": ["cue"], "seed": 0, "exclude (50_lock)": []}
+    assert dataclasses.replace(plan, parameters={"exclude": ["x"]}).resolved() == {"exclude": ["x"], "seed": 0}
+
+
+def test_what_is_missing_is_null_in_the_records(tmp_path):
+    run = runs.open(str(tmp_path), "dahl/30_score")
+    missing = pd.array([None], dtype="Float64").min()
+    run.finish(metrics={"a": missing, "b": [pd.NaT, 1.5], "c": {"d": float("nan")}})
+    entry = json.loads((tmp_path / "metrics.json").read_text())["30_score"]
+    assert entry["metrics"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}

@@ -187,7 +187,7 @@ def read(folder: Path, redactor: Redactor) -> Run:
         paper=folder.parent.name,
         name=folder.name,
         folder=folder,
-        status=_text(run.get("status")) or words.NOT_RECORDED,
+        status=_status(run, folder),
         started=words.moment(run.get("started")),
         finished=words.moment(run.get("finished")),
         seconds=words.duration(run.get("seconds")),
@@ -364,6 +364,21 @@ def _figures(folder: Path) -> dict[str, tuple[str, ...]]:
         if kind in ("png", "svg", "csv") and path.is_file():
             kinds.setdefault(path.stem, []).append(kind)
     return {name: tuple(found) for name, found in kinds.items()}
+
+
+def _status(run: Mapping[str, Any], folder: Path) -> str:
+    """The status as recorded; a run that says it is running while nobody holds its lock was killed."""
+    from filelock import FileLock, Timeout
+
+    status = _text(run.get("status")) or words.NOT_RECORDED
+    if status != "running":
+        return status
+    lock = FileLock(str(folder / ".lock"), timeout=0)
+    try:
+        with lock:
+            return "stopped"
+    except (Timeout, OSError):
+        return status
 
 
 def _files(folder: Path, metrics: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -79,8 +79,14 @@ class Plan:
         return self.root / "outputs" / self.paper / self.name
 
     def resolved(self) -> dict[str, Any]:
-        """Every parameter of every notebook of the run."""
-        return {name: value for notebook in self.notebooks for name, value in self.for_notebook(notebook).items()}
+        """Every parameter of every notebook of the run; one whose default is another in a later notebook stands there again, with
+        that notebook's name behind it."""
+        found: dict[str, Any] = {}
+        for notebook in self.notebooks:
+            for name, value in self.for_notebook(notebook).items():
+                if found.setdefault(name, value) != value:
+                    found[f"{name} ({notebook.stem})"] = value
+        return found
 
     def for_notebook(self, notebook: Path) -> dict[str, Any]:
         """Every parameter of one notebook that decides what comes out, resolved."""

@@ -78,13 +78,15 @@ def _in_words(cell: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON holds it: numpy's numbers as Python's, arrays as lists, NaN and infinity as null."""
+    """A value as JSON holds it: numpy's numbers as Python's, arrays as lists, NaN, infinity and what is missing as null."""
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' own, without importing it
+        return None
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -308,7 +310,7 @@ class Workspace:
 
     def show(self, table: pd.DataFrame, empty: str = "none") -> None:
         """Show a table for reading, or a word where it is empty: texts on one line each, yes and no, lists as words between
-        semicolons; columns with nothing in any row are left out."""
+        semicolons, a dash for what is missing; columns with nothing in any row are left out."""
         from IPython.display import display
 
         if not len(table):
@@ -321,8 +323,9 @@ class Workspace:
             column = table.iloc[:, i]
             if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
                 column = column.astype("object").map(_in_words, na_action="ignore")
-            if not (column.isna() | (column == "")).all():
-                columns.append(column)
+            missing = column.isna()
+            if not (missing | (column == "")).all():
+                columns.append(column.astype("object").where(~missing, "–") if missing.any() else column)
         display(pd.concat(columns, axis=1) if columns else table)
 
     def banner(self, text: str) -> None:
