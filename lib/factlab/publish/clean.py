@@ -15,7 +15,7 @@ import bleach
 import lxml.etree
 import lxml.html
 
-MISSING = frozenset({"NaN", "nan", "None", "NaT", "<NA>", "inf", "-inf"})
+MISSING = frozenset({"–", "NaN", "nan", "None", "NaT", "<NA>", "inf", "-inf"})
 LONGEST_HTML = 400_000  # characters; a longer output is a table that nobody reads on a page
 
 _TAGS = frozenset(
