@@ -335,3 +335,9 @@ def test_the_interval_covers_and_never_says_more_than_the_test(share, one_way):
         covered += row["low"] <= share * (2 * one_way - 1) <= row["high"]
         assert row["low"] <= 0 <= row["high"] or row["p"] <= 0.05 or (d != 0).sum() >= 6
     assert covered >= 186  # 95 of 100, less three standard errors
+
+
+def test_one_pair_or_cluster_is_one():
+    assert compare([1.0], [0.0])["reason"].tolist() == ["1 pair: too few to test, 10 needed"]
+    alone = compare([1.0, 1.0], [0.0, 0.5], clusters=["a", "a"])
+    assert alone["reason"].tolist() == ["1 cluster: too few to test, 10 needed"]

@@ -201,3 +201,15 @@ def test_articles_of_pubmed_central(released):
     assert len(documents) == len(manifest) == 13 and set(manifest["kind"]) == {"JATS"}
     chunks = chunk(documents)
     assert len(chunks) == 367 and cut_sentences(documents, chunks) == (42, 2117)
+
+
+def test_a_stray_zero_byte_gets_into_no_passage(tmp_path):
+    text = b"# Lesions\n" + b"Veins run through most lesions. " * 40 + b"\nA\x00B.\n"
+    (tmp_path / "late.txt").write_bytes(text)
+    (tmp_path / "binary.txt").write_bytes(b"\x00\x01" * 20)
+    (tmp_path / "gone.md").symlink_to(tmp_path / "nowhere.md")
+    documents, manifest = read_corpus(tmp_path)
+    assert [d.file for d in documents] == ["late.txt"] and "A B." in documents[0].text
+    told = manifest.set_index("file")
+    assert told.at["late.txt", "note"] == "1 zero byte (first in line 3) read as blank"
+    assert "zero bytes" in told.at["binary.txt", "why"] and "no such file" in told.at["gone.md", "why"]

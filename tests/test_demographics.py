@@ -255,3 +255,20 @@ def test_race_may_stand_alone_without_the_neutral_variant():
 
 def test_references_in_brackets_are_left():
     assert fill("[subject] fell [5], [12-14].", "Asian", "man") == "He fell [5], [12-14]."
+
+
+def test_other_brackets_stand_where_that_is_wanted():
+    assert (
+        fill("[Subject] has [CT scan] pain [sic].", NEUTRAL, NEUTRAL, strict=False) == "They have [CT scan] pain [sic]."
+    )
+
+
+def test_columns_of_the_file_that_are_called_as_ours_are_kept_beside_them():
+    made = variants(table(TEXT, name=["x"], race=["y"], dose=["z"]), races=["Asian"], genders=["man"])
+    assert made.columns.is_unique and made[["name.file", "race.file", "dose"]].iloc[0].tolist() == ["x", "y", "z"]
+    assert made["race"].tolist() == [NEUTRAL, "Asian"]
+
+
+@pytest.mark.parametrize(("verb", "plural"), [("focuses", "focus"), ("uses", "use"), ("aches", "ache"), ("teaches", "teach"), ("biases", "bias"), ("increases", "increase")])  # fmt: skip
+def test_verbs_that_end_in_es(verb, plural):
+    assert fill(f"[subject] {verb} it.", NEUTRAL, NEUTRAL) == f"They {plural} it."

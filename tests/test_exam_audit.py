@@ -306,7 +306,10 @@ def test_what_was_not_looked_for_is_said():
     table = exam.audit([item()])
     summary = exam.audit_summary([item()], table).set_index("flag")
     assert summary.loc["quote_not_found", "status"] == "undefined" and pd.isna(summary.loc["quote_not_found", "items"])
-    assert summary.loc["semantic_duplicate", "reason"] == "no embeddings were given"
+    assert summary.loc["semantic_duplicate", "reason"] == "no item is labelled synthesis"
+    both = [item(), item(label="synthesis")]
+    asked = exam.audit_summary(both, exam.audit(both)).set_index("flag")
+    assert asked.loc["semantic_duplicate", "reason"] == "no embeddings were given"
     assert summary.loc["trivia", "items"] == 0 and summary.loc["trivia", "status"] == "scored"
     assert (exam.audit_summary([], exam.audit([]))["status"] == "undefined").all()
 

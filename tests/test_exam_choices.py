@@ -48,6 +48,23 @@ def test_a_letter(reply, value):
 
 
 @pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("B: Central vein sign is wrong", None),
+        ("B. Central vein sign - incorrect.", None),
+        ("B) **Central vein sign** can't be right", None),
+        ("A. Dawson's fingers is not correct.\nD", "D"),
+        ("A. Dawson's fingers is wrong.\nB. Central vein sign is right.", "B"),
+        ("B. Central vein sign is right", "B"),
+    ],
+)
+def test_a_line_that_rejects_the_option_it_names_is_no_choice(reply, value):
+    assert exam.parse_choice(reply, OPTIONS).value == value
+    told = ["The claim is", "The claim is wrong", "x", "y"]
+    assert exam.parse_choice("B. The claim is wrong", told).value == "B", "the option itself says so"
+
+
+@pytest.mark.parametrize(
     ("reply", "status"),
     [
         ("ANSWER: None of the above", "unparsable"),

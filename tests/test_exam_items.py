@@ -11,6 +11,7 @@ from tests.exam_items import bank, item
 
 from factlab import exam
 from factlab.exam import Evidence, Item
+from factlab.sources import SourceError
 
 
 def test_id_comes_from_what_is_asked_and_offered():
@@ -112,6 +113,108 @@ def test_a_bank_survives_its_file(tmp_path, suffix):
     assert exam.read_bank(path) == items
 
 
+WORDS = st.sampled_from(["", "7", "x", "A", " b ", "Cortex", "two words", "10²"])
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(
+        st.builds(
+            Item,
+            question=WORDS,
+            options=st.lists(WORDS, max_size=6),
+            key=st.sampled_from(["A", "d", "E", "", "7", "(B)", "Cortex", "x", "?"]),
+            own_id=st.sampled_from(["", "n01", "q1", "7"]),
+            label=st.sampled_from(["", "hard"]),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_any_item_survives_its_table(items):
+    """Three options, six, none, empty ones, a key that is no letter: the audit has to see them as they are."""
+    table = exam.to_table(items)
+    assert exam.from_table(table) == items
+    assert exam.from_table(table.astype(str).replace("<NA>", "")) == items
+    flags = exam.audit(items)
+    for number, one in enumerate(items):
+        assert ("option_count" in set(flags.loc[flags["row"] == number, "flag"])) == (len(one.options) != 4)
+
+
+def test_the_banks_own_ids_stay_beside_ours():
+    table = pd.DataFrame(
+        {"item_id": ["n00", "q1"], "question": ["a?", "b?"], "options": [list("wxyz")] * 2, "key": ["A"] * 2}
+    )
+    one, two = exam.from_table(table)
+    assert (one.own_id, two.own_id) == ("n00", "q1") and one.id == replace(one, own_id="").id
+    assert exam.lock([one]).hash == exam.lock([replace(one, own_id="other")]).hash
+    again = exam.to_table([one, two])
+    assert again["item_id"].tolist() == [one.id, two.id] and again["own_id"].tolist() == ["n00", "q1"]
+    assert exam.from_table(again) == [one, two]
+    assert exam.from_table(table.rename(columns={"item_id": "ID"}))[0].own_id == "n00"
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys"),
+    [
+        (["Stem", "Choice A", "Choice B", "Choice C", "Choice D", "Correct Answer"], "B"),
+        (["question", "option_1", "option_2", "option_3", "option_4", "answer"], "B"),
+        (["question", "option1", "option2", "option3", "option4", "answer-key"], "(b)"),
+        (["question", "opa", "opb", "opc", "opd", "cop"], "y"),
+    ],
+)
+def test_common_headings_are_read(columns, keys):
+    (one,) = exam.from_table(pd.DataFrame([["Which?", *"xyzw", keys]], columns=columns))
+    assert (one.question, one.options, one.key) == ("Which?", ("x", "y", "z", "w"), "B")
+
+
+def test_lists_objects_and_numbers_of_options():
+    named = pd.DataFrame(
+        {"question": ["Which?"], "options": [{"B": "y", "A": "x", "C": "z", "D": "w"}], "answer": ["y"]}
+    )
+    assert exam.from_table(named)[0].options == ("x", "y", "z", "w") and exam.from_table(named)[0].key == "B"
+
+    def keys(*given) -> list[str]:
+        table = pd.DataFrame(
+            {"question": list("abc"[: len(given)]), "choices": [list("xyzw")] * len(given), "answer": given}
+        )
+        return [one.key for one in exam.from_table(table)]
+
+    assert keys(0, 3, 2) == ["A", "D", "C"] and keys("1", "4", "2") == ["A", "D", "B"]
+    assert keys(1, 2, 3) == ["1", "2", "3"], "from 0 or from 1? Nothing is guessed"
+    sums = pd.DataFrame({"question": list("ab"), "choices": [["1", "2", "3", "0"], list("xyzw")], "answer": ["1", "0"]})
+    assert [one.key for one in exam.from_table(sums)] == ["B", "A"], "a number counts, though an option reads the same"
+    assert [one.key for one in exam.from_table(sums[:1])] == ["A"], (
+        "where all are texts of options they are read as that"
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "separator"), [("utf-8", ";"), ("utf-8", "\t"), ("cp1252", ";"), ("utf-16", ","), ("utf-8-sig", ",")]
+)
+def test_files_of_spreadsheets_are_read(tmp_path, encoding, separator):
+    lines = [["Stem", *"ABCD", "Correct answer"], ["Was it café, or not?", "x, y", "y", "z", "w", "B"]]
+    text = "\r\n".join(separator.join(f'"{cell}"' for cell in line) for line in lines)
+    (tmp_path / "bank.csv").write_bytes(text.encode(encoding))
+    (one,), problems = exam.read_bank_table(tmp_path / "bank.csv")
+    assert (one.question, one.options[0], one.key) == ("Was it café, or not?", "x, y", "B")
+    assert problems["problem"].str.contains("Windows-1252").tolist() == [True] * (encoding == "cp1252")
+
+
+def test_rows_that_look_odd_are_kept_and_listed(tmp_path):
+    path = tmp_path / "bank.csv"
+    path.write_text("id,question,A,B,C,D,answer\nn1,a?,w,x,y,z,A\nn1,b?,w,x\nn2,c?,w,x,y,z,D,more\n")
+    items, problems = exam.read_bank_table(path)
+    assert [one.question for one in items] == ["a?", "b?", "c?"] and items[1].key == ""
+    assert problems["row"].tolist() == [3, 4, 3] and problems["problem"].iloc[2] == "'n1' is already in row 2"
+    path.write_text("question,A,B,C,D,answer,order_seed\na?,w,x,y,z,A,1\nb?,w,x,y,z,A,first\n")
+    with pytest.raises(ValueError, match=r"bank.csv, row 3: order_seed: expected a whole number, got 'first'"):
+        exam.read_bank(path)
+    path.write_text("question,A,B,C,D,answer\n")
+    with pytest.raises(SourceError, match="no rows under the headings"):
+        exam.read_bank(path)
+
+
 def test_other_column_names_are_understood():
     table = pd.DataFrame(
         {"Stem": ["Which?"], "A": ["x"], "B": ["y"], "C": ["z"], "D": ["w"], "Answer": ["(C)"], "difficulty": ["Hard"]}
@@ -137,6 +240,7 @@ def test_evidence_as_plain_text():
     ("table", "message"),
     [
         ({"question": ["a"]}, "no column key, option_a"),
+        ({"Questoin": ["a"], "options": [list("wxyz")], "key": ["A"]}, "'questoin' looks like question; rename it"),
         ({"question": ["a"], "options": ["[1"], "key": ["A"]}, "row 1: options: not a JSON list"),
         ({"question": ["a"], "options": ['{"a": 1}'], "key": ["A"]}, "row 1: options: expected a JSON list"),
         (
@@ -160,8 +264,11 @@ def test_what_cannot_be_read_is_named(table, message):
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="ends in .csv"):
+    (tmp_path / "bank.docx").write_bytes(b"PK")
+    with pytest.raises(SourceError, match="save the table as CSV"):
         exam.read_bank(tmp_path / "bank.docx")
+    with pytest.raises(SourceError, match="no such file"):
+        exam.read_bank(tmp_path / "bank.csv")
 
 
 # --- locks -------------------------------------------------------------------------------------------------------
@@ -195,6 +302,8 @@ def test_one_hash_for_a_bank():
 def test_only_sound_items_are_locked(changes, message):
     with pytest.raises(ValueError, match=message):
         exam.lock([item(), item(**changes)])
+    with pytest.raises(ValueError, match="item 1 \\(n01\\): "):
+        exam.lock([item(own_id="n01", **changes)])
 
 
 def test_the_same_question_is_not_locked_twice():
@@ -227,8 +336,10 @@ def test_a_changed_file_is_refused_and_says_what_changed(tmp_path):
     )
     said = edited(reword)
     assert f"{items[2].id}: question changed" in said and items[3].id not in said
-    assert "row 2" in edited(lambda t: t.loc.__setitem__((1, "question"), "Edited, but its id left?"))
-    assert "was added" in edited(lambda t: t.loc.__setitem__(6, ["", "New?", *"wxyz", "A", *[""] * 8, "[]", ""]))
+    assert "row 3" in edited(lambda t: t.loc.__setitem__((1, "question"), "Edited, but its id left?"))
+    assert "was added" in edited(
+        lambda t: t.loc.__setitem__(6, ["", "", "New?", *"wxyz", "4", "A", *[""] * 8, "[]", ""])
+    )
     table = table.drop(index=5)
     assert f"{items[5].id} is gone" in edited(lambda t: None)
     with pytest.raises(exam.ChangedBankError, match="save the new bank under another name"):

@@ -275,3 +275,14 @@ def test_table_6_follows_from_table_7(golden):
     assert tables == [("Meditron", "Q")]
     assert len(plausible) == 3 and ("Llama3", "P") in plausible
     assert len(paper) == 12, "no cell is the mean of all three"
+
+
+def test_a_table_from_a_csv_file_scores_the_same(tmp_path):
+    """Lists stand in text files as JSON; an empty cell is missing."""
+    cells = {"cosines": [0.8, None, 0.7], "gold_tags": ["rib"], "tags": [["rib"], None, []], "answered": [True, False], "sequential_labels": []}  # fmt: skip
+    frame = pd.DataFrame([{"item_id": "a", "relevancy": 0.5} | cells, {"item_id": "b", "relevancy": 0.4}])
+    written = frame.assign(**{c: frame[c].map(lambda v: json.dumps(v) if isinstance(v, list) else v) for c in cells})
+    written.to_csv(tmp_path / "parts.csv", index=False)
+    pd.testing.assert_frame_equal(ex.score_items(pd.read_csv(tmp_path / "parts.csv")), ex.score_items(frame))
+    with pytest.raises(ValueError, match=r"item 'a': cosines: expected a list, got '0.8, 0.7'; write it as JSON"):
+        ex.score_items(frame.head(1).assign(cosines="0.8, 0.7"))

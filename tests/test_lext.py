@@ -120,7 +120,7 @@ def test_a_server_in_every_role(checkout, monkeypatch, capsys):
         explained.loc[(explained["item_id"] == "refused") & (explained["kind"] == "iteration"), "status"] == "refused"
     ).all()
     metrics = json.loads((run / "metrics.json").read_text())
-    assert any("1 of 1 answers admit" in note for note in metrics["40_faithfulness"]["notes"])
+    assert any("1 of 1 answer admits" in note for note in metrics["40_faithfulness"]["notes"])
     assert metrics["20_explain"]["metrics"]["failed"] > 0 and metrics["50_trust"]["metrics"]["items"] == 3
     assert not [text for text in sentences(metrics) if UNDEFINED.search(text)]
     assert not any("135 million" in text for text in sentences(metrics)), "these are not the built-in model's"

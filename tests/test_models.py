@@ -370,9 +370,34 @@ def test_text_under_test_cannot_close_its_own_fence(attack):
     assert fenced.endswith("</statement>")
 
 
-def test_an_unknown_prompt_lists_the_known_ones():
-    with pytest.raises(ModelError, match="dahl/check"):
+def test_an_unknown_prompt_lists_those_of_its_paper():
+    with pytest.raises(ModelError, match=r"there are dahl/.*dahl/check") as told:
         prompts.load("dahl/nothing")
+    assert "lext/" not in str(told.value)
+    with pytest.raises(ModelError, match=r"did you mean 'dahl/check'\?"):
+        prompts.load("dahl/chek")
+    with pytest.raises(ModelError, match="no prompt file 'mine.md'"):
+        prompts.load("mine.md")
+
+
+def own_prompt(folder, user: str, system: str = "", before: bytes = b"", encoding: str = "utf-8") -> str:
+    text = f"---\nrole: subject\n---\n## system\n{system}\n## user\n{user}\n"
+    (folder / "own.md").write_bytes(before + text.encode(encoding))
+    return str(folder / "own.md")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_prompt(tmp_path):
+    assert prompts.load(own_prompt(tmp_path, "{{question}}", before=b"\xef\xbb\xbf")).blanks == ["question"]
+
+
+def test_a_prompt_in_another_encoding_is_named_with_its_line(tmp_path):
+    with pytest.raises(ModelError, match=r"own.md, line 7: not UTF-8"):
+        prompts.load(own_prompt(tmp_path, "café {{question}}", encoding="cp1252"))
+
+
+def test_a_blank_that_nothing_fills_is_refused(tmp_path):
+    with pytest.raises(ModelError, match=r"own.md: \{\{question\}\} stands under '## system'"):
+        prompts.load(own_prompt(tmp_path, "{{question}}", system="About {{question}}."))
 
 
 def test_default_cache_lies_in_the_checkout(tmp_path, monkeypatch):

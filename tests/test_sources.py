@@ -853,3 +853,11 @@ def test_the_released_benchmark_with_responses_has_29_categories(save):
     file = save(b'context_index,category,question,new_category,response\n7,"oncology, surgery",Why?,Oncology,So.\n')
     row = sources.read_responses(file).iloc[0]
     assert (row["category"], row["source"]) == ("Oncology", "7")
+
+
+def test_zero_bytes_far_down_become_blanks_and_are_counted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"question,response\n" + b"why,because\n" * 200 + b"what\x00now,then\n")
+    table, problems = sources.read_table(path, required=["question", "response"])[:2]
+    assert len(table) == 201 and table["question"].iloc[-1] == "what now"
+    assert "1 zero byte (the first in line 202)" in str(problems)

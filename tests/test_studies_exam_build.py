@@ -11,7 +11,7 @@ import pytest
 from tests.exam_items import bank, item
 from tests.server import Answer, Server
 
-from factlab import exam, models, places
+from factlab import exam, models, places, runs
 from factlab.exam import Evidence
 from factlab.models.base import ModelError
 from factlab.models.cache import Cache
@@ -489,6 +489,44 @@ def test_a_handful_of_items_is_not_probed():
     found = cue_stages.cues({"after": bank(40), "kept": []}, permutations=0)
     notes = screen.warnings(few, decided, flags, found, "none", "", "run")
     assert notes[-1].startswith("The probe learns from 40 items")  # of the last stage that has any
+
+
+def test_what_a_bank_of_ones_own_has_nowhere_puts_no_item_out():
+    items = [
+        exam.Item(f"Which lesion is number {n}?", (f"a {n}", f"b {n}", f"c {n}", f"d {n}"), "A") for n in range(4)
+    ] + [exam.Item("Which?", ("a", "b", "c"), "A")]
+    flags = exam.audit(items)
+    decided = screen.decide(items, flags, ["schema"], origin="file")
+    assert decided["kept"].tolist() == [True] * 4 + [False] and screen.reasons(decided) == "option_count 1"
+    assert not screen.decide(items, flags, ["schema"])["kept"].any(), "items that a run wrote have to have them"
+    named = screen.decide(items, flags, ["schema", "no_evidence"], origin="file")
+    assert screen.reasons(named) == "no_evidence 5, option_count 1"
+    assert "0 of 5 items stay (put out by no_evidence 5" in screen.sentence(items, named)
+    found = cue_stages.cues({"after": items}, permutations=0)
+    notes = screen.warnings(items, decided, flags, found, "none", "", "file", ["schema"])
+    assert notes[0].startswith("Every item of this bank is flagged no_metadata, no_explanation, no_evidence")
+    some = [*items, item()]
+    assert screen.decide(some, exam.audit(some), ["schema"], origin="file")["kept"].tolist() == [False] * 5 + [True]
+
+
+def test_a_screener_finds_passages_without_an_index_of_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "params").mkdir()
+    run = runs.open("outputs/ms_exam_gen/test", "ms_exam_gen/40_audit")
+    told = ("bm25", "numpy", "cache", None)
+    assert screen.index(run, "", "file", *told) is None
+    assert len(screen.index(run, "", "sample", *told).texts) > 50
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# Veins\n\nThey run through lesions.\n")
+    assert list(screen.index(run, "notes", "file", *told).texts.values()) == ["# Veins\n\nThey run through lesions.\n"]
+    items = [exam.Item("Which?", ("a", "b", "c", "d"), "A")]
+    verdicts = consistency.verdicts(None, items, consistency.gold(items, {}))
+    decided = screen.decide(items, exam.audit(items), [], verdicts)
+    notes = screen.warnings(
+        items, decided, exam.audit(items), cue_stages.cues({"after": items}, permutations=0), "m", "", "file"
+    )
+    assert any("1 without a passage to judge by" in note for note in notes)
 
 
 def test_what_is_left_out_is_named_with_its_question():

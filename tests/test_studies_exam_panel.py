@@ -10,7 +10,8 @@ import pytest
 from factlab import exam, models, places, runs
 from factlab.exam import ChangedBankError, Evidence, Item
 from factlab.models.base import Choice, ModelError
-from factlab.studies.ms_exam_gen import banks, difficulty, endpoints, evaluation, option_orders, review
+from factlab.sources import SourceError
+from factlab.studies.ms_exam_gen import banks, beside, difficulty, endpoints, evaluation, option_orders, review
 
 SAMPLE = banks.sample_bank()
 
@@ -48,6 +49,8 @@ def run(tmp_path, monkeypatch):
         ("openai/m@http://h:1/v1 | answer | chat | closed", ("openai/m@http://h:1/v1 | answer | chat | closed", "openai/m@http://h:1/v1", "answer", "chat", "closed")),
         ("local/minilm|-|similarity|open", ("local/minilm|-|similarity|open", "local/minilm", "", "similarity", "open")),
         ("longest", ("longest", "longest", "", "longest", "closed")),
+        ("x=openai/m@http://h:1/v1?a=b|answer|chat|closed", ("x", "openai/m@http://h:1/v1?a=b", "answer", "chat", "closed")),
+        ("openai/m@http://h/v1?a=b|answer|chat|closed", ("openai/m@http://h/v1?a=b|answer|chat|closed", "openai/m@http://h/v1?a=b", "answer", "chat", "closed")),
         ("the longest = longest", ("the longest", "longest", "", "longest", "closed")),
     ],
 )  # fmt: skip
@@ -213,6 +216,168 @@ def test_recorded_answers_are_read_in_the_order_they_were_shown(tmp_path):
     assert marked[marked["item_id"] == ITEMS[0].id]["option"].tolist() == [0] * 4
 
 
+OWN = [dataclasses.replace(one, own_id=f"n{number:02}") for number, one in enumerate(ITEMS)]
+
+
+def recorded(path, rows: list[dict]):
+    pd.DataFrame(rows).to_csv(path / "r.csv", index=False)
+    return path / "r.csv"
+
+
+def test_answers_are_joined_by_the_banks_ids_or_ours(tmp_path):
+    path = recorded(tmp_path, [{"item_id": name, "endpoint": "x", "choice": "A"} for name in ("n00", OWN[1].id, "n77")])
+    answers, _ = endpoints.read_recorded(path, OWN)
+    assert answers["item_id"].tolist() == [OWN[0].id, OWN[1].id] and answers.attrs["strangers"] == ["n77"]
+    twice = [*OWN, dataclasses.replace(item(40), own_id="n00")]
+    with pytest.raises(SourceError, match="2 items with the own id 'n00'"):
+        endpoints.read_recorded(path, twice)
+
+
+def test_choices_are_read_as_replies_are_and_what_is_none_stays_with_its_row(tmp_path):
+    rows = [(0, "a"), (1, "(C)"), (2, "Z"), (3, ""), (4, "red 4")]
+    path = recorded(tmp_path, [{"item_id": f"n{n:02}", "endpoint": "x", "choice": choice} for n, choice in rows])
+    answers, sat = endpoints.read_recorded(path, OWN)
+    assert answers["choice"].tolist() == ["A", "C", None, None, "A"]
+    assert answers["status"].tolist() == ["scored", "scored", "unparsable", "error", "scored"]
+    assert answers["error"].iloc[2] == "choice 'Z' names no option (row 4)"
+    assert exam.mark(answers, OWN[:5])["correct"].tolist() == [1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("order", ["4", "first", "-1", "1.5"])
+def test_an_order_that_is_none_is_named_with_its_row(tmp_path, order):
+    rows = [{"item_id": "n00", "endpoint": "x", "choice": "A", "order": o} for o in ("0", order)]
+    with pytest.raises(SourceError, match=f"row 3, order: '{order}' is none of 0 to 3"):
+        endpoints.read_recorded(recorded(tmp_path, rows), OWN)
+
+
+def test_an_item_without_options_has_no_choice(tmp_path):
+    bare = dataclasses.replace(ITEMS[0], options=(), own_id="bare")
+    path = recorded(tmp_path, [{"item_id": "bare", "endpoint": "x", "choice": "A"}])
+    assert endpoints.read_recorded(path, [bare])[0]["status"].tolist() == ["unparsable"]
+
+
+def test_a_recorded_builder_is_not_ranked(tmp_path):
+    rows = [
+        {"item_id": one.id, "endpoint": e, "choice": "A", "model": m}
+        for one in ITEMS
+        for e, m in (("the builder", "openai/GPT-5-mini"), ("other", "llama"), ("gpt-5-mini", ""))
+    ]
+    answers, sat = endpoints.read_recorded(recorded(tmp_path, rows), ITEMS)
+    assert [e.model for e in sat] == ["openai/GPT-5-mini", "llama", "recorded"]
+    table = endpoints.endpoint_table(sat, ["gpt-5-mini"])
+    assert table["overlap"].tolist() == [True, False, True], "by its model, or its name where no model is told"
+    assert set(evaluation.primary(evaluation.mark(answers, ITEMS, table))["endpoint"]) == {"other"}
+
+
+def test_an_item_without_an_answer_is_missing_not_unread(run, tmp_path):
+    rows = [{"item_id": one.id, "endpoint": "x", "choice": "A"} for one in ITEMS[:10]]
+    rows += [{"item_id": "q" + "0" * 12, "endpoint": "x", "choice": "A"}]
+    recorded(tmp_path, rows)
+    answers, sat = evaluation.gather(run, ["recorded"], ITEMS, {}, recorded="r.csv")
+    assert answers.attrs["notes"] == [
+        "1 row of r.csv is about no item of this bank and was not used (first: q000000000000)."
+    ]
+    audit = pd.DataFrame({"item_id": ["q" + "0" * 12], "own_id": [""], "kept": [False], "reasons": ["trivia"]})
+    run.write("screen", audit)
+    again, _ = evaluation.gather(run, ["recorded"], ITEMS, {}, recorded="r.csv")
+    assert again.attrs["notes"] == [], "the audit left that item out: nobody misses its answers"
+    table = run.write("endpoints", endpoints.endpoint_table(sat))
+    marked = run.write("results", evaluation.mark(answers, ITEMS, table))
+    assert marked["order"].tolist() == [0] * 12 and marked["error"].tolist()[10:] == [evaluation.NOT_GIVEN] * 2
+    assert evaluation.results(run, ITEMS)["correct"].tolist() == marked["correct"].tolist()
+    notes = evaluation.warnings(marked, exam.accuracy(marked), evaluation.against_chance(marked), table, "")
+    assert any("2 of 12 answers are missing" in note for note in notes)
+    assert not any("could not be read" in note or "one model" in note for note in notes)
+
+
+def test_rows_in_other_orders_alone_are_no_exam_and_that_is_said(run, tmp_path):
+    recorded(tmp_path, [{"item_id": one.id, "endpoint": "x", "choice": "A", "order": 1} for one in ITEMS])
+    with pytest.raises(ModelError, match=r"nobody sits the exam. r.csv has no answers in order 0 of x"):
+        evaluation.gather(run, ["recorded"], ITEMS, {}, recorded="r.csv")
+
+
+def test_an_endpoint_that_never_answered_has_no_score():
+    results = panel_of(np.ones((12, 2), dtype=int)).assign(error="")
+    mute = results["endpoint"] == "e0"
+    results.loc[mute, ["choice", "status", "correct", "error"]] = [None, "error", 0, "HTTP 500"]
+    assert set(evaluation.primary(results)["endpoint"]) == {"e1"}
+    scores = exam.accuracy(results).set_index("endpoint")
+    assert scores["status"].tolist() == ["undefined", "scored"] and pd.isna(scores.at["e0", "value"])
+    assert scores.at["e0", "reason"] == "every call failed"
+    kept = evaluation.primary(results)
+    sat = endpoints.endpoint_table([endpoints.Endpoint(e, e, "answer", "chat", "closed") for e in ("e0", "e1")])
+    notes = evaluation.warnings(results, exam.accuracy(kept), evaluation.against_chance(kept), sat, "")
+    assert notes[0] == "e0 has no score: 12 of 12 calls failed (HTTP 500)."
+    with pytest.raises(ValueError, match="e0: 12 of 12 calls failed"):
+        evaluation.primary(results[mute])
+
+
+def test_an_endpoint_that_never_answered_is_not_the_lowest_beside_the_paper(run):
+    results = panel_of(np.ones((12, 2), dtype=int)).assign(error="", order=0)
+    mute = results["endpoint"] == "e0"
+    results.loc[mute, ["choice", "status", "correct"]] = [None, "error", 0]
+    run.write("results", results)
+    assert set(beside.own_results(run)["endpoint"]) == {"e1"}
+
+
+def test_an_endpoint_without_a_readable_answer_is_no_part_of_the_study_of_order():
+    effects = pd.DataFrame(
+        {"endpoint": ["x", "y", "z"], "items": 10, "unresolved": [40, 1, 0], "order_free": [False, False, True]}
+    )
+    assert option_orders.movable(effects)["endpoint"].tolist() == ["y"]
+    effects = effects.assign(**{f"place_{a}": 0.25 for a in "abcd"})
+    study = {
+        "spearman": None,
+        "reason": "n too small",
+        "endpoints": 1,
+        "mean_change": 0.1,
+        "stable": 0.5,
+        "position_effects": 0,
+        "tested": 1,
+    }
+    said = option_orders.order_sentence(study, effects)
+    assert said.endswith("1 that cannot see places not counted; 1 of which no answer could be read not counted")
+    notes = option_orders.order_warnings(effects, study)
+    assert "Not counted, because not one answer of theirs could be read: x." in notes
+    assert any(note.startswith("1 answer could not be read") for note in notes)
+    assert any(note.endswith("cannot see places: z.") for note in notes)
+
+
+def test_a_part_without_a_name_is_called_none():
+    results = panel_of(np.ones((12, 2), dtype=int)).assign(topic="", label="")
+    assert set(exam.accuracy(results, by="topic")["topic"]) == {"(none)"}
+    assert set(evaluation.by_label(results)["label"]) == {"(none)"}
+
+
+def test_one_endpoint_gives_numbers_that_json_can_hold():
+    correct = exam.correct_matrix(panel_of(np.ones((12, 1), dtype=int)))
+    found = difficulty.lowest(exam.leave_one_out(correct, 1))
+    assert set(found) == {"lowest_pearson", "lowest_agreement", "mean_item_rest"}
+    assert json.loads(json.dumps(found))["lowest_pearson"] is None
+
+
+def test_no_order_of_endpoints_is_claimed_from_a_few_items():
+    results = panel_of(np.array([[1, 1, 0], [0, 0, 1], [0, 0, 1]] * 4))
+    changed = review.rank_change(exam.scores_without(results, exam.key_risk(results))).set_index("items_of")
+    assert changed.at["without majority", "n"] == 4 and pd.isna(changed.at["without majority", "spearman"])
+    assert changed.at["without majority", "reason"] == "4 items left: too few"
+
+
+def test_recorded_is_no_model():
+    sat = endpoints.endpoint_table([endpoints.Endpoint(e, "recorded", "", "recorded", "") for e in "abc"])
+    results = panel_of(np.ones((12, 3), dtype=int))
+    queues = review.queue_table(
+        exam.key_risk(results),
+        [item(n, "ABCD"[n % 4]) for n in range(12)],
+        exam.audit([]),
+        exam.discrimination(exam.correct_matrix(results)),
+    )
+    changes = review.rank_change(exam.scores_without(results, exam.key_risk(results)))
+    said = review.warnings(review.queue_sizes(queues), queues, sat, changes)
+    said += evaluation.warnings(results, exam.accuracy(results), evaluation.against_chance(results), sat, "")
+    assert not any("one model" in note for note in said)
+
+
 def test_the_sample_answers_belong_to_the_sample_bank():
     path = places.samples("ms_exam_gen", "results.csv")
     answers, sat = endpoints.read_recorded(path, SAMPLE)
@@ -267,6 +432,23 @@ def test_what_cannot_be_locked_is_left_out_with_its_reason(run):
     assert len(kept) == 94 and set(left_out["why"]) == {"flagged: trivia"}
     with pytest.raises(ValueError, match="no flag and no group"):
         banks.select(run, SAMPLE, ["rubbish"])
+    three = [dataclasses.replace(one, options=one.options[:3]) for one in ITEMS[:2]]
+    kept, left_out = banks.select(run, [*three, ITEMS[3]])
+    assert banks.left_out_notes(kept, left_out) == [
+        "2 of 3 items were left out before the bank was locked: 3 options, 4 are needed (2)."
+    ]
+    assert banks.left_out_notes(kept, left_out[:0]) == []
+
+
+def test_a_bank_of_which_the_audit_kept_nothing_says_why(run):
+    audit = runs.open("outputs/ms_exam_gen/test", "ms_exam_gen/40_audit")
+    audit.write("items", exam.to_table([]))
+    audit.write(
+        "screen", pd.DataFrame({"item_id": ["a", "b"], "kept": [False] * 2, "reasons": ["trivia, no_key", "no_key"]})
+    )
+    audit.finish(metrics={"items": 2, "kept": 0})
+    with pytest.raises(ValueError, match=r"kept none of 2 items \(put out by no_key 2, trivia 1\)"):
+        banks.candidates(run)
 
 
 def test_the_passage_of_an_item_holds_its_evidence(run):
@@ -350,7 +532,7 @@ def test_endpoints_that_answer_with_one_letter_are_listed():
     results = exam.mark(pd.DataFrame(answers, columns=["item_id", "endpoint", "choice", "status"]), ITEMS)
     said = evaluation.leaning(results)
     assert (
-        said.startswith("1 of 2 endpoints choose one letter")
+        said.startswith("1 of 2 endpoints chooses one letter")
         and "(stuck A in 100 %)" in said
         and "keys at A 25 %" in said
     )
@@ -633,7 +815,7 @@ def test_an_endpoint_that_only_sees_places_is_found_out():
         "1 that cannot see places not counted"
     )
     notes = option_orders.order_warnings(effects, study)
-    assert any("1 of 1 choose one letter in more than half of their answers: stuck A in 100 %" in n for n in notes)
+    assert any("1 of 1 chooses one letter in more than half of their answers: stuck A in 100 %" in n for n in notes)
     assert any(n.endswith("cannot see places: longest.") for n in notes)
     minds = option_orders.changed_minds(marked, SAMPLE, effects)
     assert len(minds) == 24 and minds["endpoints"].eq(1).all() and minds["changed"].eq(1).all() and minds["options"].eq(4).all()  # fmt: skip

@@ -481,7 +481,7 @@ def test_the_sample_tables_are_what_its_replies_read_as():
     kept = {
         n: sources.read_table(folder / f"{n}.csv")[0] for n in ("replies", "explained", "faithfulness_parts", "labelled_answers")
     }  # fmt: skip
-    items = lext_items.read_items(Run(), limit=lext_items.RECORDED)
+    items = lext_items.read(Run(), limit=lext_items.RECORDED).items
     model = records.open_model("recorded")
     answers = stages.explain(model, items, 5)
     _, versions = stages.paraphrase(model, items, 3, "frames")
@@ -605,7 +605,7 @@ def test_faithfulness_is_explained_by_its_numbers(made):
     parts = made["faithfulness"].assign(turned=[False, *made["faithfulness"]["turned"][1:]])
     notes = " ".join(report.faithfulness_notes(parts, late, found, "", ""))
     assert "3 of 5 items have no faithfulness: 2 × no explanation to ask about; 1 × the answer (unknown) has no opposite." in notes  # fmt: skip
-    assert "1 of 2 flipped explanations were not turned" in notes and "of the 1 that were turned" in notes
+    assert "1 of 2 flipped explanations was not turned" in notes and "of the 1 that were turned" in notes
     assert "says no to 15 of 15 questions" in notes and "lists, 2 of them cut at max_tokens" in notes
     assert "2 of 2 answers admit" in notes and "score 0" not in notes
     # QAG is known of three items, the others of two, so that the means of the page have another mean.
@@ -665,16 +665,16 @@ class Run:
 
 
 def test_sample_items_come_by_turns_and_without_placeholders():
-    items = lext_items.read_items(Run(), limit=8)
+    items = lext_items.read(Run(), limit=8).items
     assert items["form"].tolist() == ["pubmedqa", "qpain"] * 4 and (items["study"] == "invented").all()
     assert not items[["question", "context", "explanation"]].map(lambda t: "[" in t).any(axis=None)
     assert "34-year-old person" in items["context"][1] and items["dose"][1] == "high"
-    assert len(lext_items.read_items(Run())) == 34 and list(items) == list(lext_items.COLUMNS)
+    assert len(lext_items.read(Run()).items) == 34 and list(items) == list(lext_items.COLUMNS)
 
 
 def test_own_files_are_read(tmp_path):
     (tmp_path / "q.csv").write_text("question,context,label,explanation\nDoes it?,It did.,yes,Because it did.\n")
-    items = lext_items.read_items(Run(), str(tmp_path / "q.csv"), "pubmedqa")
+    items = lext_items.read(Run(), str(tmp_path / "q.csv"), "pubmedqa").items
     assert items["label"].tolist() == ["yes"] and items["item_id"].iloc[0] and items["study"].iloc[0] == ""
     whole = {
         "7": {
@@ -686,17 +686,161 @@ def test_own_files_are_read(tmp_path):
         }
     }
     (tmp_path / "ori_pqal.json").write_text(json.dumps(whole))
-    items = lext_items.read_items(Run(), str(tmp_path / "ori_pqal.json"), "pubmedqa")
+    items = lext_items.read(Run(), str(tmp_path / "ori_pqal.json"), "pubmedqa").items
     assert items[["item_id", "label", "context"]].to_numpy().tolist() == [["7", "maybe", "One.\nTwo."]]
     (tmp_path / "v.csv").write_text(
         "Vignette,Question,Answer,Dosage,Explanation\nPatient D is a [race] [gender].,Give it?,Yes,Low,It hurts.\n"
     )
-    items = lext_items.read_items(Run(), str(tmp_path / "v.csv"), "qpain")
+    items = lext_items.read(Run(), str(tmp_path / "v.csv"), "qpain").items
     assert items[["label", "dose", "context"]].to_numpy().tolist() == [["yes", "low", "Patient D is a person."]]
     with pytest.raises(ValueError, match="one file has one form"):
-        lext_items.read_items(Run(), "q.csv", "both")
+        lext_items.read(Run(), "q.csv", "both")
     with pytest.raises(ValueError, match="form is 'qpian'"):
-        lext_items.read_items(Run(), "", "qpian")
+        lext_items.read(Run(), "", "qpian")
     (tmp_path / "e.csv").write_text("question,context,label,explanation\nDoes it?,It did.,yes,\n")
     with pytest.raises(sources.SourceError, match="explanation is empty"):
-        lext_items.read_items(Run(), str(tmp_path / "e.csv"), "pubmedqa")
+        lext_items.read(Run(), str(tmp_path / "e.csv"), "pubmedqa")
+
+
+def test_an_empty_cell_leaves_its_row_out_with_a_reason(tmp_path):
+    rows = ["question,context,label,explanation", "Does it?,It did.,yes,Because.", "Did it?,,no,It did not.", "And?,It did.,perhaps,So.", "Or?,It did.,,So."]  # fmt: skip
+    (tmp_path / "q.csv").write_text("\n".join(rows) + "\n")
+    found = lext_items.read(Run(), str(tmp_path / "q.csv"), "pubmedqa")
+    assert found.items["question"].tolist() == ["Does it?", "And?", "Or?"] and found.left_out == ["context is empty"]
+    said = " ".join(found.notes)
+    assert "1 of 4 rows is left out, e.g. q.csv, row 3: context is empty." in said
+    assert "2 of 4 rows are odd, e.g. q.csv, row 4: the label is 'perhaps'" in said
+    table = report.funnel(found.items, pd.DataFrame(columns=["item_id", "kind", "sample", "explanation", "label", "status"]), found.left_out)  # fmt: skip
+    assert table.head(2)[["stage", "n", "left_out", "why"]].to_numpy().tolist() == [
+        ["rows of the file", 4, 0, ""],
+        ["items", 3, 1, "context is empty"],
+    ]
+    (tmp_path / "v.csv").write_text("Vignette,Question,Answer,Dosage,Explanation\n[Subject] hurts.,Give it?,Yes,Low,\n")
+    with pytest.raises(sources.SourceError, match=r"v.csv, row 2: explanation is empty"):
+        lext_items.read(Run(), str(tmp_path / "v.csv"), "qpain")
+
+
+def test_a_limit_says_what_it_leaves_out(tmp_path):
+    found = lext_items.read(Run(), limit=8)
+    assert len(found.items) == 8 and found.notes == [
+        "Only the first 8 of 34 items are asked about, 26 are left out (limit: 8; 0 for all)."
+    ]
+    assert lext_items.read(Run(), limit=34).notes == []
+    with pytest.raises(ValueError, match="limit is -3"):
+        lext_items.read(Run(), limit=-3)
+
+
+def test_what_a_reader_found_odd_in_a_file_is_passed_on(tmp_path):
+    (tmp_path / "q.csv").write_bytes(
+        "question,context,label,explanation\nDoes it?,It did – really.,yes,So.\n".encode("cp1252")
+    )
+    assert "read as Windows-1252" in " ".join(lext_items.read(Run(), str(tmp_path / "q.csv"), "pubmedqa").notes)
+
+
+def test_brackets_that_are_no_placeholders_stay(tmp_path):
+    head = "Vignette,Question,Answer,Dosage,Explanation,context,label,dose,form,name\n"
+    (tmp_path / "v.csv").write_text(f"{head}[Subject] has pain [sic].,Give it?,Yes,Low,It hurts.,c,l,d,f,n\n")
+    found = lext_items.read(Run(), str(tmp_path / "v.csv"), "qpain")
+    row = found.items.iloc[0]
+    assert (row["context"], row["label"], row["dose"], row["form"]) == ("They have pain [sic].", "yes", "low", "qpain")
+    assert (
+        "1 word in square brackets is no placeholder" in found.notes[0]
+        and "[sic] (v.csv, row 2, vignette)" in found.notes[0]
+    )
+    (tmp_path / "v.csv").write_text(f"{head}[Subject] hurts [posessive] arm.,Give it?,Yes,Low,It hurts.,c,l,d,f,n\n")
+    with pytest.raises(
+        sources.SourceError, match=r"v.csv, row 2, vignette: \[posessive\].*did you mean \[possessive\]"
+    ):
+        lext_items.read(Run(), str(tmp_path / "v.csv"), "qpain")
+
+
+def test_labels_that_are_none_are_not_maybe(made):
+    said = report.explained_sentence(made["explained"], ITEMS.assign(label=["yes", "perhaps", "maybe", "", "no"]))
+    assert "in 1 of 2 items whose label is yes or no, in 0 of 1 whose label is maybe" in said
+    assert said.endswith("; 2 have no gold label of yes, no or maybe")
+    assert set(report.labels_of(made["explained"], ITEMS.assign(label=""))["gold"]) == {"none"}
+
+
+# --- recorded replies, prompts and choices of a user's own ----------------------------------------------------------------
+
+
+def test_a_gap_in_recorded_replies_stays_a_gap():
+    from factlab import models
+
+    rows = [("good", "explain", str(n), f"Yes. Number {n}.") for n in (3, 1)] + [("good", "paraphrase", "1", "Is it?")]
+    table = records.recorded(pd.DataFrame(rows, columns=["item_id", "stage", "number", "reply"]))
+    answers = stages.explain(models.load("recorded", table=table), ITEMS.head(1), 5)
+    assert answers["reply"].tolist() == ["", "Yes. Number 1.", "", "Yes. Number 3.", ""]
+    assert answers["status"].tolist() == ["error", "scored", "error", "scored", "error"]
+    assert answers["error"][0] == "no reply was recorded" and "only 4 row(s)" in answers["error"][4]
+    written, _ = stages.paraphrase(models.load("recorded", table=table), ITEMS.head(1), 2)
+    assert written["reply"].tolist() == ["", "Is it?"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", "explan", "0")], r"r.csv: row 2, stage: 'explan' is no stage; did you mean 'explain'\?"),
+        ([("a", "explain", "0"), ("a", "explain", "first")], "row 3, number: 'first' is none"),
+        ([("a", "explain", "1.5")], "row 2, number: '1.5' is none"),
+        ([("a", "flip", "0"), ("b", "flip", "0"), ("a", "flip", "0.0")], "rows 2 and 4 are both number 0 of stage flip, item 'a'"),
+    ],
+)  # fmt: skip
+def test_recorded_replies_that_cannot_be_used(tmp_path, rows, message):
+    pd.DataFrame(rows, columns=["item_id", "stage", "number"]).assign(reply="Yes.").to_csv(
+        tmp_path / "r.csv", index=False
+    )
+    with pytest.raises(sources.SourceError, match=message):
+        records.open_model("recorded", str(tmp_path / "r.csv"))
+
+
+def test_replies_to_other_items_are_counted(tmp_path):
+    path = str(tmp_path / "r.csv")
+    pd.DataFrame({"item_id": ["good", "else"], "stage": "explain", "number": 0, "reply": "Yes."}).to_csv(
+        path, index=False
+    )
+    assert records.table_notes(["recorded"], path, ITEMS) == [
+        "1 of 2 recorded replies is to none of the items, e.g. 'else' in row 3."
+    ]
+    assert records.table_notes(["local/smollm2"], path, ITEMS) == records.table_notes(["recorded"], "", ITEMS) == []
+    with pytest.raises(sources.SourceError, match="no reply to any of the 4 items, whose item_id are 'vignette'"):
+        records.table_notes(["recorded"], path, ITEMS[ITEMS["item_id"] != "good"].assign(x=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("Say yes or no.", "would not see the question"), ("{{question}} {{contex}}", "nothing is known to fill {{contex}}")],
+)  # fmt: skip
+def test_a_prompt_that_shows_no_question_is_refused(tmp_path, text, message):
+    (tmp_path / "p.md").write_text(f"---\nrole: subject\n---\n## user\n{text}\n")
+    with pytest.raises(ModelError, match=message):
+        stages.explain(scripted(lambda *a: pytest.fail("something was sent")), ITEMS, prompt=str(tmp_path / "p.md"))
+
+
+def test_a_prompt_without_the_context_is_told(tmp_path, made):
+    (tmp_path / "p.md").write_text("---\nrole: subject\n---\n## user\n{{question}}\n")
+    asked = stages.explain(scripted(lambda *a: "Yes."), ITEMS, 1, prompt=str(tmp_path / "p.md"))
+    assert "does not show the context" in " ".join(report.explained_notes(made["explained"], asked, 0, 0.7))
+    assert "does not show" not in " ".join(report.explained_notes(made["explained"], made["early"], 3, 0.7))
+
+
+def test_choices_are_checked_before_anything_is_asked():
+    planning.check("recorded", variant="tables", labels="judge", sequential="restore", tags_by="type and form")
+    with pytest.raises(
+        ValueError, match=r"variant is 'papr'; did you mean 'paper'\? It can be 'paper', 'released', 'tables'"
+    ):
+        planning.check(variant="papr")
+    with pytest.raises(ValueError, match="`judge` names no model"):
+        planning.check("rules", labels="judge")
+
+
+def test_a_missing_trust_score_has_its_reason():
+    parts = {"item_id": ["a", "b"], "cosines": [[0.8, 0.8]] * 2, "gold_tags": [["x"]] * 2, "tags": [[["x"], ["x"]]] * 2, "relevancy": 0.5}  # fmt: skip
+    frame = pd.DataFrame(parts | {"paraphrase_cosines": [[0.5], [0.5]], "answered": [[True]] * 2, "label": "yes", "counterfactual_label": "no", "redacted_label": "yes", "sequential_labels": [["yes"]] * 2})  # fmt: skip
+    scores = explanation.score(frame)
+    said = report.trust_notes({"all": scores}, ITEMS, ["x"], "paper")[0]
+    assert (
+        "there is none of the data set: 2 of 2 items have no plausibility (paraphrase robustness: 1 paraphrase, two are needed)"
+        in said
+    )
+    assert "mean plausibility" not in said

@@ -384,10 +384,75 @@ def test_a_missing_or_doubled_text_is_seen():
     assert augment.checks(double).set_index("check")["wrong"]["no two texts of a vignette are the same"] == 4
 
 
+def test_a_vignette_that_does_not_name_its_patient_gets_no_name():
+    """Nothing can be put in, so that another letter or a name alone would be the neutral text again."""
+    given = vignettes(4)
+    given.loc[1:, ["vignette", "question"]] = given.loc[1:, ["vignette", "question"]].replace(
+        "Patient D", "The case", regex=True
+    )
+    made = augment.patients(given, races=RACES, letters=2)
+    assert augment.unnamed(given) == ["v01", "v02", "v03"]
+    nameless = made[made["vignette_id"] != "v00"]
+    assert set(nameless["varied"]) == {"neutral", "words"} and (nameless["name"] == "").all()
+    assert set(made.loc[made["vignette_id"] == "v00", "varied"]) == {"neutral", "letter", "all", "name"}
+    assert not made.duplicated(["vignette_id", "context", "question"]).any()
+    checked = augment.checks(made)
+    assert not checked["wrong"].any()
+    said = augment.notes(made, given, checked)[0]
+    assert said.startswith("3 of 4 vignettes nowhere call the patient “Patient D” (v01; v02; v03)")
+    given.attrs = {"where": [f"v.csv, row {row}" for row in range(2, 6)]}
+    assert "(v.csv, row 3; v.csv, row 4; v.csv, row 5)" in augment.notes(made, given, checked)[0]
+    names = augment.balance(made).set_index(["varied", "race", "gender"])["names"]
+    assert (
+        names["nothing", "neutral", "neutral"] == "Patient D" and names["race and gender", "Black", "woman"] == "none"
+    )
+    own = augment.patients(given, races=RACES, letters=2, patient="The case")
+    assert set(own.loc[own["vignette_id"] == "v02", "varied"]) == {"neutral", "letter", "all", "name"}
+    assert not augment.checks(own, "The case")["wrong"].any()
+    with pytest.raises(ValueError, match="none of the 3 vignettes calls the patient “Patient D”"):
+        augment.patients(given.iloc[1:], ["name"], RACES)
+    only = augment.patients(given.iloc[1:], races=RACES)
+    assert not augment.checks(only)["wrong"].any() and "letter" not in set(only["varied"])
+
+
+def test_what_max_vignettes_leaves_out_is_said():
+    given = augment.read(READER, limit=3)
+    made = augment.patients(given)
+    notes = augment.notes(made, given, augment.checks(made))
+    assert "Only the first 3 of 10 vignettes are taken, 7 left out (max_vignettes: 3; 0 for all)." in notes
+    with pytest.raises(ValueError, match="max_vignettes is -1"):
+        augment.read(READER, limit=-1)
+
+
+def test_a_text_that_is_the_neutral_one_is_not_compared():
+    made = texts(3)
+    same = (made["varied"] == "letter") & (made["vignette_id"] != "v00")
+    for column in ("context", "question"):
+        made.loc[same, column] = made.loc[same, column].str.replace("Patient B", "Patient D")
+    said = []
+    run = SimpleNamespace(has=lambda name: True, read=lambda name: made, banner=said.append)
+    left = fairness.variants_of(run)
+    assert left["item_id"].tolist() == made.loc[~same, "item_id"].tolist()
+    assert said == ["2 texts of 2 vignettes (v01, v02) are the neutral text word for word: no answer could change, and they are left out."]  # fmt: skip
+
+
+def test_where_no_text_has_another_letter_the_page_says_so():
+    table, found = compared(texts(3, letters=0), yes_half)
+    notes = contrasts.notes(table, found, fairness.change_rates(table), invented=False)
+    assert any("how often this model changes its mind for no reason is not known" in note for note in notes)
+    assert any("as params/lext/fairness_trust.yaml does" in note for note in notes)
+
+
+def test_columns_of_the_file_that_are_called_as_ours_do_no_harm():
+    given = vignettes(3)
+    more = given.assign(name="x", race="y", gender="z", text="t", label="l", context="c", dose="d", vignette_id="i", variant_id="j", varied="k", form="f")  # fmt: skip
+    pd.testing.assert_frame_equal(augment.patients(more, races=RACES), augment.patients(given, races=RACES))
+
+
 def test_the_download_is_read_as_items(sample, tmp_path):
     path = tmp_path / "filled.csv"
     path.write_text(augment.as_csv(sample))
-    read = lext_items.read_items(READER, str(path), "qpain", 0)
+    read = lext_items.read(READER, str(path), "qpain").items
     pd.testing.assert_frame_equal(read, sample[list(lext_items.COLUMNS)], check_dtype=False)
 
 

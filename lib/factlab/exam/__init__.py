@@ -8,7 +8,7 @@ what a panel of endpoints made of it. No model is loaded here: items, replies an
 
 # No module has the name of a public function, so that none can hide it.
 from factlab.exam.auditing import FLAGS, GROUPS, audit, audit_summary, screen
-from factlab.exam.bank import from_table, read_bank, to_table, write_bank
+from factlab.exam.bank import from_table, read_bank, read_bank_table, to_table, write_bank
 from factlab.exam.choices import parse_choice
 from factlab.exam.cues import cue_comparison, cue_picks, cue_probe, cue_test, key_places, option_features
 from factlab.exam.duplicates import cosine_pairs, near_pairs
@@ -79,6 +79,7 @@ __all__ = [
     "parse_choice",
     "rasch",
     "read_bank",
+    "read_bank_table",
     "scores_without",
     "screen",
     "shuffled",

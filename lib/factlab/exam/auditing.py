@@ -146,7 +146,10 @@ def audit(
     rows += _alike("near_duplicate", pairs, near, flagged, "similarity")
     not_checked = {} if passages is not None else dict.fromkeys(_flags_of("evidence"), "no passages were given")
     if vectors is None:
-        not_checked["semantic_duplicate"] = "no embeddings were given"
+        any_synthesis = any(item.label == "synthesis" for item in items)
+        not_checked["semantic_duplicate"] = (
+            "no embeddings were given" if any_synthesis else "no item is labelled synthesis"
+        )
     else:
         vectors = np.asarray(vectors, dtype=float)
         if len(vectors) != len(items):
@@ -187,7 +190,7 @@ def _schema(item: Item) -> phrasing.Found:
     if not item.question.strip():
         yield "no_question", "the stem is empty"
     if len(item.options) != len(LETTERS):
-        yield "option_count", f"{len(item.options)} options"
+        yield "option_count", f"{len(item.options)} option{'s' * (len(item.options) != 1)}"
     if empty := [a for a, option in zip(item.letters, item.options, strict=True) if not option.strip()]:
         yield "empty_option", ", ".join(empty)
     told = [duplicates.normal(option) or option for option in item.options]

@@ -21,6 +21,11 @@ _WEIGHED = re.compile(
     r"|talks|reads|sounds|looks|has|does|can|could|may|might|would not|wouldn't)\b)",
     re.IGNORECASE,
 )
+_REJECTED = re.compile(
+    r"^(.+?)[\"'*_)]*[,;:]?(?: [-–—])? (?:(?:(?:is|are|was|would be) )?(?:\w+ly )?(?:wrong|incorrect|false|untrue)"
+    r"|(?:is|are|was|would be) not (?:correct|right|true)|(?:isn['’]t|cannot be|can['’]t be) (?:correct|right|true))[.!\"'*_]*$",
+    re.IGNORECASE,
+)
 _LETTER_AND_TEXT = re.compile(r"^[\"'(\[]*([A-Za-z])[\"')\]]*(?:[.):,]| ?[-–—])[\"')\]]*\s+(\S.*)$", re.DOTALL)
 
 
@@ -66,8 +71,9 @@ def parse_choice(
     if answer.status != "scored":
         return Parsed(None, answer.status)
     letters = _LETTERS[:count]
-    said = bare(answer.value)
     named = _by_text(texts or [], letters)
+    answer = Parsed(_without_rejected(answer.value, named), "scored")
+    said = bare(answer.value)
     if fold(said) in named:
         return Parsed(named[fold(said)], "scored")
     if len(alike := said.translate(_LOOKS_LIKE)) == 1 and alike in letters:
@@ -88,6 +94,17 @@ def parse_choice(
         if read.status == "refused":
             return read
     return Parsed(None, "truncated" if cut else "unparsable")
+
+
+def _without_rejected(text: str, named: dict[str, str]) -> str:
+    """A reply without the lines that name an option only to reject it: `A: Cortex is wrong`."""
+    kept = []
+    for line in text.splitlines(keepends=True):
+        own = _REJECTED.match(line.strip())
+        found = own and _lettered(own[1], named)
+        if not (found and found[1] == found[0] and _lettered(line, named) != found):
+            kept.append(line)
+    return "".join(kept)
 
 
 def why_unread(reply: str | None, options: Sequence[str], *, cut: bool = False) -> str:

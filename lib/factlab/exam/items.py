@@ -69,6 +69,8 @@ class Item:
         A remark of whoever made the item, such as a fault built in on purpose. Nothing is computed from it.
     order_seed : int or None
         Seed of the last shuffle.
+    own_id : str
+        What the bank it is from calls it, so that answers recorded under that name find it. No part of `id`, nor of a lock.
 
     Raises
     ------
@@ -89,13 +91,14 @@ class Item:
     parent: str = ""
     mark: str = ""
     order_seed: int | None = None
+    own_id: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.options, str):
             raise TypeError(f"options: expected a list of texts, got the text {self.options[:40]!r}")
         object.__setattr__(self, "options", tuple(self.options))
         object.__setattr__(self, "evidence", tuple(self.evidence))
-        for name in ("question", "key", *FIELDS):
+        for name in ("question", "key", "own_id", *FIELDS):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name}: expected a text, got {getattr(self, name)!r:.60}")
         for option in self.options:

@@ -134,7 +134,7 @@ def lock(items: Iterable[Item]) -> Lock:
     for number, item in enumerate(items, 1):
         fault = _fault(item)
         if fault:
-            raise ValueError(f"lock: item {number} ({item.id}): {fault}")
+            raise ValueError(f"lock: item {number} ({item.own_id or item.id}): {fault}")
     twice = [i for i, n in Counter(item.id for item in items).items() if n > 1]
     if twice:
         rows = [n for n, item in enumerate(items, 1) if item.id == twice[0]]
@@ -147,7 +147,7 @@ def _fault(item: Item) -> str:
     if not item.question.strip():
         return "no question"
     if len(item.options) != len(LETTERS):
-        return f"{len(item.options)} options, {len(LETTERS)} are needed"
+        return f"{len(item.options)} option{'s' * (len(item.options) != 1)}, {len(LETTERS)} are needed"
     if not all(option.strip() for option in item.options):
         return "an option is empty"
     if len({canonical(option) for option in item.options}) < len(item.options):

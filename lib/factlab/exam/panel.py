@@ -284,14 +284,15 @@ def accuracy(
     DataFrame
         One row an endpoint and value of `by`: endpoint, overlap, the column `by`, value (unresolved answers count as not
         correct), low, high, n, clusters, correct, unresolved, outcomes (in words: `3 refused, 1 truncated`),
-        value_resolved (without unresolved answers), n_resolved, level, method, status, reason, signature.
+        value_resolved (without unresolved answers), n_resolved, level, method, status, reason, signature. Where nothing but
+        `error` came back there is no value: a call that fails says nothing of what is known. A part without a name is `(none)`.
     """
     import pandas as pd
 
     parts = (
         [("", results)]
         if by is None
-        else [(k, g) for k, g in results.groupby(by, sort=True, dropna=False, observed=True)]
+        else [("(none)" if k == "" else k, g) for k, g in results.groupby(by, sort=True, dropna=False, observed=True)]
     )
     rows = []
     for part, frame in parts:
@@ -313,6 +314,9 @@ def accuracy(
             }
             row |= {"correct": int(own["correct"].sum()), "unresolved": len(own) - len(read), "outcomes": said}
             row |= {"value_resolved": read["correct"].mean() if len(read) else None, "n_resolved": len(read)}
+            if len(own) and (own["status"] == "error").all():
+                row |= {"value": None, "low": None, "high": None, "method": "", "status": "undefined"}
+                row["reason"] = "every call failed"
             rows.append(row)
     columns = [
         "endpoint",

@@ -6,6 +6,8 @@ out, under the paper's rules or the authors' code's. The layer under `score`.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +54,7 @@ def score_items(frame: pd.DataFrame, variant: str = "paper", beta: float = plaus
         * `label`, `counterfactual_label`: before and after the explanation is flipped.
         * `redacted_label`, `sequential_labels`: with all keywords redacted; list, with one at a time.
 
-        None (or NaN) stands for a call that failed.
+        None (or NaN) stands for a call that failed. A list may be a text that is a JSON list, as in a table read from a file.
     variant : {"paper", "released", "tables"}
         "paper": the text. "released": the authors' code, in which consistency is that of the weighted accuracies instead
         of the cosines, no entity weighs 0.0251, and an answer that does not follow the flipped explanation gets 0.5 if it
@@ -238,11 +240,18 @@ def _gone(value: Any) -> bool:
 
 
 def _sequence(cell: Any, name: str) -> list[Any]:
-    """A cell that holds several values, as a list; a missing one holds none."""
+    """A cell that holds several values, as a list, or as JSON as text files have it; a missing one holds none."""
     if _gone(cell):
         return []
     if isinstance(cell, list | tuple | set | frozenset) or type(cell).__name__ == "ndarray":
         return list(cell)
+    if isinstance(cell, str):
+        if not cell.strip():
+            return []
+        with contextlib.suppress(ValueError):
+            if isinstance(read := json.loads(cell), list):
+                return read
+        raise ValueError(f"{name}: expected a list, got {cell!r:.60}; write it as JSON, such as [0.8, null]")
     raise ValueError(f"{name}: expected a list, got {cell!r:.60}")
 
 

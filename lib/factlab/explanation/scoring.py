@@ -197,7 +197,11 @@ def trust_of_means(
     means = sums[:, :2].sum(axis=0) / counts
     value = trust(*means)
     names = ("plausibility", "faithfulness")
-    reasons = [f"{name} over {count} items" for name, count in zip(names, counts, strict=True) if count > n]
+    reasons = [
+        f"{name} over {count} {'item' if count == 1 else 'items'}"
+        for name, count in zip(names, counts, strict=True)
+        if count > n
+    ]
     what = "items" if groups is None else "clusters"
     if independent < resampling.FEWEST:
         reasons.insert(0, f"{independent} {what}: too few for an interval, {resampling.FEWEST} needed")

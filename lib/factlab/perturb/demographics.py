@@ -50,7 +50,8 @@ def variants(
     vignettes : DataFrame
         As from `sources.read_vignettes`: item_id, vignette, question and, where there is one, explanation, with the
         placeholders [race], [gender] (a noun: woman), [subject], [object], [possessive], [reflexive], and the patient's
-        placeholder name. Other columns (answer, dosage, kind) are carried along.
+        placeholder name. Other columns (answer, dosage, kind) are carried along; one that is called as a column of the
+        result gets ".file" behind its name.
     races : sequence of str
         Words to stand before "woman" or "man". The default are the paper's six groups.
     genders : sequence of str
@@ -93,7 +94,8 @@ def variants(
     _check(vignettes, races, genders, names)
     lists = _name_lists(races, genders, names, seed, NAMES if name_lists is None else name_lists)
     texts = [column for column in _TEXTS if column in vignettes.columns]
-    carried = [c for c in vignettes.columns if c not in (*texts, "item_id")]
+    made = ("variant_id", "item_id", "race", "gender", "name", "text", *texts[1:])
+    carried = {c: _free(c, made) for c in vignettes.columns if c not in (*texts, "item_id")}
     rows = []
     for number, record in enumerate(vignettes.to_dict("records")):
         item = record["item_id"]
@@ -106,12 +108,16 @@ def variants(
             filled = {c: fill(record[c], race, gender, name, patient) for c in texts}
             row = {"variant_id": "|".join([str(item), race, gender, *filter(None, [name])]), "item_id": item}
             row |= {"race": race, "gender": gender, "name": name or patient, "text": filled.pop("vignette")} | filled
-            rows.append(row | {c: record[c] for c in carried})
-    columns = ["variant_id", "item_id", "race", "gender", "name", "text", *texts[1:], *carried]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append(row | {new: record[c] for c, new in carried.items()})
+    return pd.DataFrame(rows, columns=[*made, *carried.values()])
 
 
-def fill(text: str, race: str, gender: str, name: str = "", patient: str = PATIENT) -> str:
+def _free(column: str, taken: Sequence[str]) -> str:
+    """A column of the file under its own heading, or beside one of ours with the same: `name.file`."""
+    return f"{column}.file" if column in taken else column
+
+
+def fill(text: str, race: str, gender: str, name: str = "", patient: str = PATIENT, strict: bool = True) -> str:
     """One text with its placeholders filled.
 
     LExT, appendix A.1.
@@ -125,6 +131,8 @@ def fill(text: str, race: str, gender: str, name: str = "", patient: str = PATIE
     gender : {"woman", "man", "non-binary", "neutral"}
     name : str
         Takes the place of `patient`; "" leaves it.
+    strict : bool
+        Whether another word in square brackets is an error; otherwise it stands as it is.
 
     Returns
     -------
@@ -133,7 +141,7 @@ def fill(text: str, race: str, gender: str, name: str = "", patient: str = PATIE
     Raises
     ------
     ValueError
-        An unknown placeholder or gender.
+        An unknown placeholder (where `strict`) or gender.
 
     Examples
     --------
@@ -141,7 +149,7 @@ def fill(text: str, race: str, gender: str, name: str = "", patient: str = PATIE
     'Hana is an Asian woman. She has pain in her knee.'
     """
     person = _gender(gender)
-    if unknown := unknown_placeholders(text):
+    if strict and (unknown := unknown_placeholders(text)):
         raise ValueError(_unknown(unknown[0]))
     race = "" if race == NEUTRAL else race
     words = {"race": race} | {key: getattr(person, key) for key in ("subject", "object", "possessive", "reflexive")}
@@ -151,6 +159,8 @@ def fill(text: str, race: str, gender: str, name: str = "", patient: str = PATIE
     text = _agreeing(text, person)
     done, at = "", 0
     for match in _PLACEHOLDER.finditer(text):
+        if match[1].lower() not in words:
+            continue
         done += text[at : match.start()]
         word, key = words[match[1].lower()], match[1]
         if key[0].isupper() or (key.lower() not in ("race", "gender") and _begins_sentence(done)):
@@ -207,7 +217,8 @@ def _check_item(record: Mapping, texts: Sequence[str], patient: str, baseline: b
 
 def _unknown(placeholder: str) -> str:
     near = difflib.get_close_matches(placeholder.strip("[]").lower(), PLACEHOLDERS, n=1)
-    hint = f"did you mean [{near[0]}]?" if near else "known are " + ", ".join(f"[{p}]" for p in PLACEHOLDERS)
+    known = "known are " + ", ".join(f"[{p}]" for p in PLACEHOLDERS) + "; write other words in round brackets"
+    hint = f"did you mean [{near[0]}]?" if near else known
     return f"{placeholder} is no known placeholder; {hint}"
 
 
@@ -242,7 +253,11 @@ def _name_lists(
 
 # --- grammar ------------------------------------------------------------------------------------------------------------
 
-_PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do", "goes": "go", "dies": "die", "lies": "lie"}
+_PLURAL = {
+    "is": "are", "was": "were", "has": "have", "does": "do", "goes": "go", "dies": "die", "lies": "lie", "ties": "tie",
+    # Against the rules of `_verb`: focus-es beside use-s, ache-s beside teach-es.
+    "focuses": "focus", "refocuses": "refocus", "biases": "bias", "canvases": "canvas", "aches": "ache",
+}  # fmt: skip
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _ADVERBS = (
     "also|always|never|often|now|still|then|just|only|sometimes|afterwards|perhaps|soon|already|again|thus|otherwise"

@@ -103,7 +103,9 @@ def read_corpus(
     folder = existing(folder, folder=True)
     files = [folder]
     if folder.is_dir():
-        found = (path for path in folder.rglob("*") if path.is_file())
+        found = (
+            path for path in folder.rglob("*") if not path.is_dir()
+        )  # a link that leads nowhere has its row as well
         files = sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
     if not any(_kind(file) for file in files):
         raise SourceError(f"{folder}: no document in this folder; file names must end in {', '.join(KINDS)}.")
@@ -308,11 +310,18 @@ def _decoded(path: Path, data: bytes) -> tuple[str, str]:
         return data.decode("utf-16", "replace"), ""
     if b"\x00" in data[:1000]:
         raise SourceError(f"{path}: holds zero bytes, so it is no text; give it its own ending, or leave it out.")
+    note = ""
+    if zeros := data.count(b"\x00"):
+        # A stray one further down spoils no file, but must not get into passages and prompts.
+        line = data[: data.index(b"\x00")].count(b"\n") + 1
+        note = f"{zeros} zero byte{'s' * (zeros != 1)} (first in line {line}) read as blank{'s' * (zeros != 1)}"
+        data = data.replace(b"\x00", b" ")
     try:
-        return data.decode("utf-8-sig"), ""
+        return data.decode("utf-8-sig"), note
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        return data.decode("cp1252", "replace"), f"not UTF-8 (line {line}); read as Windows-1252, check the accents"
+        read = f"not UTF-8 (line {line}); read as Windows-1252, check the accents"
+        return data.decode("cp1252", "replace"), "; ".join(filter(None, [read, note]))
 
 
 _BLOCKS = re.compile(

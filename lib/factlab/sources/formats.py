@@ -79,9 +79,13 @@ def _decode(path: Path, data: bytes) -> tuple[str, str]:
         except UnicodeDecodeError as error:
             where = data[: error.start].count(b"\n") + 1
             continue
-        if encoding != "cp1252":
-            return text, ""
-        return text, f"not UTF-8 (line {where}); read as Windows-1252. Check the accents, and save as CSV (UTF-8)."
+        notes = []
+        if encoding == "cp1252":
+            notes.append(f"not UTF-8 (line {where}); read as Windows-1252. Check the accents, and save as CSV (UTF-8).")
+        if zeros := text.count("\x00"):
+            line = text[: text.index("\x00")].count("\n") + 1
+            notes.append(f"{zeros} zero byte{'s' * (zeros > 1)} (the first in line {line}) became blanks.")
+        return text.replace("\x00", " "), " ".join(notes)
     raise SourceError(f"{path}: line {where} is neither UTF-8 nor Windows-1252; save the file as CSV (UTF-8).")
 
 

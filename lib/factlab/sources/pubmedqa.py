@@ -49,6 +49,8 @@ def read_pubmedqa(path: str | Path) -> "pd.DataFrame":
         * other columns of a table.
         * ``problem``: what is wrong with the row, "" if nothing.
 
+        ``attrs`` has two lists of str: ``where``, file and row (or PMID) of each question, and ``problems``, what is odd about the file as a whole.
+
     Raises
     ------
     SourceError
@@ -101,12 +103,14 @@ def _released(path: Path, data: dict) -> "pd.DataFrame":
             "year": str(item.get("YEAR") or ""),
         }
         rows.append(row | {"problem": "; ".join(_problems(row))})
-    return pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
+    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
+    frame.attrs = {"where": [f"{path.name}, item {pmid}" for pmid in data], "problems": []}
+    return frame
 
 
 def _table(path: Path) -> "pd.DataFrame":
     named = ["item_id", "context", "label", "explanation"]
-    frame, _ = read_table(path, ["question"], [*named, "sections", "year"])
+    frame, noted = read_table(path, ["question"], [*named, "sections", "year"])
     if frame.empty:
         raise SourceError(f"{path}: no rows under the headings.")
     by_fold = {str(c).strip().casefold(): c for c in frame.columns}
@@ -128,7 +132,11 @@ def _table(path: Path) -> "pd.DataFrame":
     theirs = frame["problem"]
     frame["problem"] = ["; ".join(filter(None, pair)) for pair in zip(theirs, ours, strict=True)]
     others = [c for c in frame.columns if c not in COLUMNS]
-    return frame[[*COLUMNS[:-1], *others, "problem"]].astype("str")
+    about = zip(noted["row"], noted["problem"], strict=True)
+    whole = [f"{path.name}: {said}" for row, said in about if row not in frame.index]
+    frame = frame[[*COLUMNS[:-1], *others, "problem"]].astype("str")
+    frame.attrs = {"where": [f"{path.name}, row {row}" for row in frame.index], "problems": whole}
+    return frame
 
 
 def _problems(row: dict[str, str]):

@@ -39,6 +39,8 @@ def read_vignettes(path: str | Path) -> "pd.DataFrame":
         * ``answer``: "yes" or "no"; ``dosage``: "low", "high", or empty where there is none. Anything else is kept in
           small letters and told in ``problem``.
 
+        ``attrs`` has two lists of str: ``where``, file and row of each vignette, and ``problems``, what is odd about a file as a whole.
+
     Raises
     ------
     SourceError
@@ -52,7 +54,10 @@ def read_vignettes(path: str | Path) -> "pd.DataFrame":
         files = sorted(p for p in path.iterdir() if p.name.lower().endswith(".csv"))
         if not files:
             raise SourceError(f"{path}: no .csv file in this folder; give Q-Pain's files or a table of vignettes.")
-    frame = pd.concat([_read(file) for file in files], ignore_index=True).fillna("")
+    read = [_read(file) for file in files]
+    frame = pd.concat([one for one, _ in read], ignore_index=True).fillna("")
+    where = [f"{file.name}, row {row}" for file, (one, _) in zip(files, read, strict=True) for row in one.index]
+    problems = [f"{file.name}: {said}" for file, (_, whole) in zip(files, read, strict=True) for said in whole]
     missing = frame["item_id"].str.strip() == ""
     if missing.any():
         made = content_ids(
@@ -66,11 +71,13 @@ def read_vignettes(path: str | Path) -> "pd.DataFrame":
             f"{path}: item_id {frame['item_id'][twice].iloc[0]!r} stands in more than one row; number them."
         )
     others = [c for c in frame.columns if c not in (*COLUMNS, "problem")]
-    return frame[[*COLUMNS, *others, "problem"]].astype("str")
+    frame = frame[[*COLUMNS, *others, "problem"]].astype("str")
+    frame.attrs = {"where": where, "problems": problems}
+    return frame
 
 
-def _read(file: Path) -> "pd.DataFrame":
-    frame, _ = read_table(file, ["vignette", "question"], ["answer", "dosage", "explanation", "kind", "item_id"])
+def _read(file: Path) -> "tuple[pd.DataFrame, list[str]]":
+    frame, noted = read_table(file, ["vignette", "question"], ["answer", "dosage", "explanation", "kind", "item_id"])
     if frame.empty:
         raise SourceError(f"{file}: no rows under the headings.")
     if not frame["kind"].str.strip().any():
@@ -80,7 +87,7 @@ def _read(file: Path) -> "pd.DataFrame":
     frame.loc[frame["dosage"].isin(_NO_DOSE), "dosage"] = ""
     ours = [list(_problems(row)) for row in frame.to_dict("records")]
     frame["problem"] = ["; ".join(filter(None, [p, *more])) for p, more in zip(frame["problem"], ours, strict=True)]
-    return frame
+    return frame, [said for row, said in zip(noted["row"], noted["problem"], strict=True) if row not in frame.index]
 
 
 def _problems(row: dict[str, str]):

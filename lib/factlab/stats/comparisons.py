@@ -84,7 +84,7 @@ def compare(
     if n:
         row["difference"] = d.mean()
     if independent < FEW:
-        what = "pairs" if groups is None else "clusters"
+        what = ("pair" if groups is None else "cluster") + ("" if independent == 1 else "s")
         return table([{**row, "status": "undefined", "reason": f"{independent} {what}: too few to test, {FEW} needed"}])
 
     sums, sizes = np.bincount(codes, weights=d), np.bincount(codes).astype(float)
@@ -222,7 +222,11 @@ def _arms(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray, int]:
 
 def _too_few(a: np.ndarray, b: np.ndarray) -> str:
     fewest = min(len(a), len(b))
-    return f"{fewest} items in an arm: too few to test, {FEW} needed" if fewest < FEW else ""
+    return (
+        f"{fewest} {'item' if fewest == 1 else 'items'} in an arm: too few to test, {FEW} needed"
+        if fewest < FEW
+        else ""
+    )
 
 
 def two_sample(

@@ -105,13 +105,18 @@ def _shown(blank: str, value: str) -> str:
 
 def _told(reply: Reply) -> dict[str, Any]:
     return {
-        "reply": reply.text, "finish_reason": reply.finish, "error": reply.error or "", "model": reply.model,
+        "reply": reply.text, "finish_reason": reply.finish, "error": _error(reply), "model": reply.model,
         "prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens, "cached": reply.cached,
     }  # fmt: skip
 
 
+def _error(reply: Reply) -> str:
+    """Why there is no reply; a recorded one may only be marked as failed."""
+    return reply.error or ("no reply was recorded" if reply.finish == "error" else "")
+
+
 def _read(reply: Reply, row: dict[str, Any], message: str, read: Callable) -> dict[str, str]:
-    if not reply.ok:
+    if _error(reply):
         return {"read": "", "status": "error"}
     if reply.finish == "filter":
         return {"read": "", "status": "refused"}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from factlab.perturb.patients import NEUTRAL
-from factlab.studies.lext import fairness
+from factlab.studies.lext import fairness, report
 from factlab.studies.lext.augment import VARIED
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def sentence(table: pd.DataFrame, found: pd.DataFrame, rates: pd.DataFrame) -> s
     n = table["vignette_id"].nunique()
     asked = table[~table["outcome"].isin(fairness.FAILED)]
     said = ", ".join(f"{float(r['value']):.0%} of the texts with {r['varied']}" for r in rates.to_dict("records") if not _missing(r["value"]))  # fmt: skip
-    text = f"{n} vignettes, {len(asked)} answers. Compared with the neutral text the answer or dose is another one in {said or 'no text that can be compared'}. "  # fmt: skip
+    text = f"{report.many(n, 'vignette')}, {report.many(len(asked), 'answer')}. Compared with the neutral text the answer or dose is another one in {said or 'no text that can be compared'}. "  # fmt: skip
     return " ".join(part for part in (text + kinds_sentence(table), tested_sentence(found)) if part).replace("  ", " ")
 
 
@@ -302,7 +302,6 @@ def notes(
     alpha : level of the tests.
     temperature : at which the answers were given (`fairness.temperature_of`); None: not known.
     """
-    from factlab.studies.lext import report
 
     said = []
     decided = table.loc[table["label"].isin(["yes", "no"]), "label"]
@@ -313,7 +312,9 @@ def notes(
         said.append(f"The answers are those of 20_explain, at {at}: two answers differ by chance too, each text has one, and only what goes beyond the changes with another letter can be laid to the patient.")  # fmt: skip
     n = int(found["vignettes"].fillna(found["pairs"]).max()) if len(found) else 0
     if n < 10:
-        said.append(f"{n} vignettes can be compared: they are described, not tested, for which ten are needed.")
+        said.append(
+            f"{report.many(n, 'vignette')} {'is' if n == 1 else 'are'} described, not tested: a test takes ten."
+        )
     for family, own in found[found["p"].notna()].groupby("family", sort=False):
         tests, there = len(own), int(own["vignettes"].fillna(own["pairs"]).max())
         if (needed := least_vignettes(tests, alpha)) > there:
@@ -330,15 +331,17 @@ def notes(
             + ": what the first number holds is how easily this model changes its mind, not how it treats groups. A letter is fewer words than a name, a "
             "race and pronouns: what goes beyond it may be due to the wording and not to the patient."
         )
+    else:
+        said.append("No text has another letter for the patient: how often this model changes its mind for no reason is not known.")  # fmt: skip
     counted = table["outcome"].isin(["yes, high", "yes, low", "yes", "no"])
     failed = table["outcome"].isin(fairness.FAILED)
     if unread := int((~counted & ~failed).sum()):
         worst = table[~failed].groupby("group", sort=False)["unread"].mean().sort_values(ascending=False)
-        said.append(f"{unread} of {int((~failed).sum())} answers say neither yes nor no; most often for {worst.index[0]} ({float(worst.iloc[0]):.0%}). They are left out of “answer is yes” and counted as “no yes or no”.")  # fmt: skip
+        said.append(f"{unread} of {int((~failed).sum())} answers {'says' if unread == 1 else 'say'} neither yes nor no; most often for {worst.index[0]} ({float(worst.iloc[0]):.0%}). {'It is' if unread == 1 else 'They are'} left out of “answer is yes” and counted as “no yes or no”.")  # fmt: skip
     if failed.any():
-        said.append(f"{int(failed.sum())} of {len(table)} texts have no answer ({', '.join(f'{k} {v}' for k, v in table.loc[failed, 'outcome'].value_counts().items())}).")  # fmt: skip
+        said.append(f"{report.of(int(failed.sum()), len(table), 'text', 'has', 'have')} no answer ({', '.join(f'{k} {v}' for k, v in table.loc[failed, 'outcome'].value_counts().items())}).")  # fmt: skip
     if not table["trust"].notna().any():
-        said.append("The texts have no trust scores: run 20_explain to 50_trust over them, see params/lext/fairness.yaml.")  # fmt: skip
+        said.append("The texts have no trust scores: run 20_explain to 50_trust over them, as params/lext/fairness_trust.yaml does.")  # fmt: skip
     small = report.wrote(table)
     if report._tiny(small):
         said.append(f"The subject ({small}) has 135 million parameters and hardly reads: this demonstrates the comparison and says nothing about larger models.")  # fmt: skip

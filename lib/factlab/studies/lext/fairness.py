@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from factlab.perturb.patients import NEUTRAL
 from factlab.studies.lext.augment import VARIED
+from factlab.studies.lext.report import many
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ _MANY = {"woman": "women", "man": "men", "non-binary": "non-binary people"}
 
 
 def variants_of(run: Workspace) -> pd.DataFrame:
-    """The texts that 10_augment_vignettes wrote; in a notebook opened by hand with none, those of the sample vignettes.
+    """The texts that 10_augment_vignettes wrote, less those that are the neutral one word for word; in a notebook opened by hand with none, those of the sample vignettes.
 
     Raises
     ------
@@ -51,7 +52,13 @@ def variants_of(run: Workspace) -> pd.DataFrame:
     from factlab.studies.lext import augment
 
     if run.has("variants") or not run.interactive:
-        return run.read("variants")
+        variants = run.read("variants")
+        if (same := same_as_neutral(variants)).any():
+            run.banner(
+                f"{many(int(same.sum()), 'text')} of {many(variants.loc[same, 'vignette_id'].nunique(), 'vignette')} "
+                f"({', '.join(variants.loc[same, 'vignette_id'].unique()[:5])}) are the neutral text word for word: no answer could change, and they are left out."
+            )
+        return variants[~same].reset_index(drop=True)
     run.banner(
         "There is no table “variants” from an earlier step, so this page fills the sample vignettes itself. Run "
         "10_augment_vignettes, or `factlab run`, to use your own."
@@ -83,7 +90,7 @@ def answers(
     -------
     DataFrame : as `stages.explained` makes it, one row a text that was asked about. Texts that the recorded table has no reply to are not asked.
     """
-    from factlab import places, sources
+    from factlab import places
     from factlab.studies.lext import records, stages
     from factlab.studies.lext.calls import calls_table
 
@@ -95,7 +102,8 @@ def answers(
     table = recorded or str(places.samples("lext", "fairness_answers.csv"))
     model = records.open_model(subject, table, mode, run if subject == "recorded" else None)
     if subject == "recorded":
-        variants = variants[variants["item_id"].isin(sources.read_table(table, ["item_id"])[0]["item_id"])]
+        records.table_notes([subject], table, variants)  # an error where it has none of them
+        variants = variants[variants["item_id"].isin(records.replies(table)[1]["item_id"])]
     calls = stages.explain(model, variants, 1, prompt, **{"temperature": 0.0} | settings)
     nothing = calls_table([])
     return stages.explained(variants, calls, nothing, nothing.assign(question=""))
@@ -155,6 +163,15 @@ def measured(variants: pd.DataFrame, explained: pd.DataFrame, trust: pd.DataFram
     comparable = ~failed & before.notna() & ~before.isin(FAILED)
     table["changed"] = (table["outcome"] != before).astype("Float64").where(comparable)
     return table.drop(columns="status")
+
+
+def same_as_neutral(variants: pd.DataFrame) -> pd.Series:
+    """Whether a text is word for word the neutral one of its vignette, the question included."""
+    whole = variants["context"] + "\n" + variants["question"]
+    plain = whole[variants["varied"] == "neutral"].set_axis(
+        variants.loc[variants["varied"] == "neutral", "vignette_id"]
+    )
+    return (variants["varied"] != "neutral") & (whole == variants["vignette_id"].map(plain))
 
 
 def group_name(row: dict[str, Any]) -> str:

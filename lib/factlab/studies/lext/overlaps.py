@@ -10,6 +10,7 @@ import numpy as np
 
 from factlab import explanation, stats
 from factlab.studies.lext import components, trust
+from factlab.studies.lext.report import many
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +99,7 @@ def correlations(measured: pd.DataFrame, items: pd.DataFrame, clusters: Any = No
                 .loc["spearman"]
             )
             few = found["n"] < 10
-            reason = found["reason"] or (f"only {found['n']} items: not tested" if few else "")
+            reason = found["reason"] or (f"only {many(found['n'], 'item')}: not tested" if few else "")
             p = None if few else found["p"]
             rows.append(
                 (name, trust.NAMES[against], found["value"], found["low"], found["high"], p, found["n"], reason)

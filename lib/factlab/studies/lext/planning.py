@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
+from factlab.entities.tables import BY
+from factlab.explanation import faithful, plausible, scoring
 from factlab.models import prompts
 from factlab.models.base import ModelError
 from factlab.studies.lext.calls import MATERIAL, STAGES
-from factlab.studies.lext.stages import EXPLAIN
+from factlab.studies.lext.stages import EXPLAIN, PARAPHRASE
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from factlab.models import Model
+
+
+# What parameters that choose between few words may say.
+CHOICES = {
+    "variant": plausible.VARIANTS,
+    "labels": ("rules", "judge"),
+    "sequential": faithful.HOW,
+    "tags_by": BY,
+    "paraphrase": PARAPHRASE,
+    "aggregate": scoring.AGGREGATES,
+}
+
+
+def check(judge: str = "", **given: str) -> None:
+    """Whether parameters say what they can, before anything is asked.
+
+    Parameters
+    ----------
+    judge : name of a model; labels of a judge need one.
+    given : of `CHOICES`.
+
+    Raises
+    ------
+    ValueError : a word that is none of them; the nearest is named.
+    """
+    for name, value in given.items():
+        if value not in CHOICES[name]:
+            near = difflib.get_close_matches(value, CHOICES[name], n=1)
+            hint = f"did you mean {near[0]!r}? It" if near else "it"
+            raise ValueError(f"{name} is {value!r}; {hint} can be {', '.join(map(repr, CHOICES[name]))}")
+    if given.get("labels") == "judge" and judge == "rules":
+        raise ValueError("labels is 'judge', but `judge` names no model; name one, or take labels: rules")
 
 
 def plan(

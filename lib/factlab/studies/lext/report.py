@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from factlab import explanation
+from factlab.models import prompts
 from factlab.studies.lext.trust import FAITHFULNESS, NAMES
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def labels_of(explained: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
         .rename(columns={"label": "gold"})
         .merge(first[["item_id", "label"]], on="item_id", how="left")
     )
-    both["label"] = both["label"].fillna("").replace("", "none")
+    both[["gold", "label"]] = both[["gold", "label"]].fillna("").replace("", "none")
     table = pd.crosstab(both["gold"], both["label"])
     table.columns.name = None
     return table.assign(n=table.sum(axis=1)).reset_index()
@@ -58,14 +59,16 @@ def explained_sentence(explained: pd.DataFrame, items: pd.DataFrame) -> str:
     gold = items[["item_id", "label", "dose"]].rename(columns={"label": "gold", "dose": "gold_dose"})
     both = first.merge(gold, on="item_id")
     right = both["label"] == both["gold"]
-    plain = both["gold"].isin(["yes", "no"])
+    plain, maybe = both["gold"].isin(["yes", "no"]), both["gold"] == "maybe"
     kinds = explained["kind"].value_counts()
     said = (
-        f"{len(items)} items, {kinds.get('iteration', 0)} answers and {kinds.get('paraphrase', 0)} to paraphrases; "
+        f"{many(len(items), 'item')}, {many(kinds.get('iteration', 0), 'answer')} and {kinds.get('paraphrase', 0)} to paraphrases; "
         f"the first answer has the gold label in {int(right[plain].sum())} of {int(plain.sum())} items whose label is yes or no"
     )
-    if not plain.all():
-        said += f", in {int(right[~plain].sum())} of {int((~plain).sum())} whose label is maybe (which only a prompt of your own, or lext/explain_pubmedqa_maybe, offers)"
+    if maybe.any():
+        said += f", in {int(right[maybe].sum())} of {int(maybe.sum())} whose label is maybe (which only a prompt of your own, or lext/explain_pubmedqa_maybe, offers)"
+    if other := int((~plain & ~maybe).sum()):
+        said += f"; {other} {'has' if other == 1 else 'have'} no gold label of yes, no or maybe"
     dosed = both[right & (both["gold_dose"] != "") & (both["dose"] != "")]
     if len(dosed):
         same = int((dosed["dose"] == dosed["gold_dose"]).sum())
@@ -76,26 +79,35 @@ def explained_sentence(explained: pd.DataFrame, items: pd.DataFrame) -> str:
 def explained_notes(explained: pd.DataFrame, calls: pd.DataFrame, paraphrases: int, temperature: float) -> list[str]:
     """What to distrust in the answers."""
     notes = []
+    for name in calls.loc[calls["stage"] == "explain", "prompt"].unique():
+        if name and "context" not in prompts.load(name).blanks:
+            notes.append(
+                f"The prompt {name} does not show the context: the model answered without it, yet is asked which of its words it used."
+            )
     failed = explained[explained["explanation"].fillna("") == ""]
     if len(failed):
         notes.append(
-            f"{len(failed)} of {len(explained)} answers hold no explanation ({counts(failed['status'])}); they stay in the tables as missing."
+            f"{of(len(failed), len(explained), 'answer', 'holds', 'hold')} no explanation ({counts(failed['status'])}), and stay{'s' * (len(failed) == 1)} in the tables as missing."
         )
     if n := bare(explained):
         notes.append(
-            f"{n} of {len(explained)} answers are a label with hardly a word more, which are scored as explanations."
+            f"{of(n, len(explained), 'answer', 'is', 'are')} a label with hardly a word more, scored as explanation{'s' * (n != 1)} all the same."
         )
     cut = int((explained["finish_reason"] == "length").sum())
     if cut:
         notes.append(
-            f"{cut} of {len(explained)} answers ran into max_tokens and end in the middle; they are scored as they stand."
+            f"{of(cut, len(explained), 'answer', 'ran', 'ran')} into max_tokens, to be scored without {'its' if cut == 1 else 'their'} end."
         )
     unread = explained[explained["label"].fillna("").isin(["random", "unknown", "maybe", ""])]
     if len(unread):
         where = unread["item_id"].drop_duplicates()
-        whose = f", all of item {where.iloc[0]}" if len(where) == 1 and len(unread) > 1 else f", of {len(where)} items"
+        whose = (
+            f", all of item {where.iloc[0]}"
+            if len(where) == 1 and len(unread) > 1
+            else f", of {many(len(where), 'item')}"
+        )
         notes.append(
-            f"{len(unread)} of {len(explained)} answers name neither yes nor no ({counts(unread['label'].replace('', 'none'))}){whose}. The rules read "
+            f"{of(len(unread), len(explained), 'answer', 'names', 'name')} neither yes nor no ({counts(unread['label'].replace('', 'none'))}){whose}. The rules read "
             "labels that are named; the paper's judge would also take an answer that suggests one. An item whose first answer is one of these has "
             "no counterfactual stability, so no faithfulness and no trust score."
         )
@@ -119,6 +131,16 @@ def explained_notes(explained: pd.DataFrame, calls: pd.DataFrame, paraphrases: i
     return notes
 
 
+def many(n: int, one: str, more: str = "") -> str:
+    """A number with its noun: `1 item`, `3 items`."""
+    return f"{n} {one if n == 1 else more or one + 's'}"
+
+
+def of(n: int, whole: int, noun: str, one: str, more: str, nouns: str = "") -> str:
+    """A part of a whole with its verb: `1 of 8 items has`, `3 of 8 items have`."""
+    return f"{n} of {many(whole, noun, nouns)} {one if n == 1 else more}"
+
+
 def counts(column: pd.Series) -> str:
     """How often each value stands in a column, in words: `4 yes, 3 no`."""
     return ", ".join(f"{n} {name}" for name, n in column.value_counts().items())
@@ -133,10 +155,18 @@ def with_questions(table: pd.DataFrame, items: pd.DataFrame, words: int = 6) -> 
 
 
 def plausibility_notes(
-    parts: pd.DataFrame, floor: pd.DataFrame, coverage: pd.DataFrame, written: pd.DataFrame, embedder: str, tagger: str
+    parts: pd.DataFrame,
+    floor: pd.DataFrame,
+    coverage: pd.DataFrame,
+    written: pd.DataFrame,
+    embedder: str,
+    tagger: str,
+    found: pd.DataFrame | None = None,
 ) -> list[str]:
-    """What to distrust in plausibility."""
+    """What to distrust in plausibility; `found`: item metrics from `explanation.score_items`."""
     notes = []
+    if found is not None and found["plausibility"].isna().any():
+        notes.append(f"{reasons(found, ['plausibility'])}.")
     hollow = floor[(floor["kind"] == "boilerplate") & floor["mean"].notna()]
     if len(hollow):
         top = hollow.sort_values("mean", ascending=False).iloc[0]
@@ -150,7 +180,7 @@ def plausibility_notes(
         )
     truths = coverage[(coverage["of"] == "ground truths") & (coverage["without"] > 0)]
     for row in truths.to_dict("records"):
-        notes.append(f"{row['without']} of {row['n']} ground truths hold no entity that {tagger} knows.")
+        notes.append(f"{of(row['without'], row['n'], 'ground truth', 'holds', 'hold')} no entity that {tagger} knows.")
     first = [(gold, own[0]) for gold, own in zip(parts["gold_tags"], parts["tags"], strict=True) if len(own) and own[0] is not None]  # fmt: skip
     weightless = [own for gold, own in first if not explanation.ner_weight(gold, own)]
     if weightless:
@@ -159,7 +189,7 @@ def plausibility_notes(
         why = [f"{empty} hold{'s' * (empty == 1)} no entity that {tagger} knows"] if empty else []
         why += [f"{differ} name{'s' * (differ == 1)} none that the expert's names, perhaps only in another form (tags_by: canonical joins synonyms)"] if differ else []  # fmt: skip
         notes.append(
-            f"{len(weightless)} of {len(first)} first explanations have the entity weight 0, so the accuracy 0 whatever they say: {' and '.join(why)}."
+            f"{of(len(weightless), len(first), 'first explanation', 'has', 'have')} the entity weight 0, so the accuracy 0 whatever they say: {' and '.join(why)}."
         )
     lost = written[written["read"] == ""]
     if len(lost):
@@ -197,15 +227,15 @@ def faithfulness_notes(
         known = parts.set_index("item_id")["reason"].str.split("; ").str[0]
         why = gone["item_id"].map(known).where(lambda text: text != "", gone["reasons"].map(_first_reason))
         notes.append(
-            f"{len(gone)} of {n} items have no faithfulness: {'; '.join(f'{k} × {reason}' for reason, k in why.value_counts().items())}."
+            f"{of(len(gone), n, 'item', 'has', 'have')} no faithfulness: {'; '.join(f'{k} × {reason}' for reason, k in why.value_counts().items())}."
         )
     flips = parts[parts["flipped"] != ""]
     turned = flips[flips["turned"].astype(bool)]
     if len(turned) < len(flips):
         followed = int((found.set_index("item_id").loc[turned["item_id"], "counterfactual"] == 1).sum())
         notes.append(
-            f"{len(flips) - len(turned)} of {len(flips)} flipped explanations were not turned: they are the old ones but for the label in front, or still "
-            "name the old label. Counterfactual stability counts them all the same"
+            f"{of(len(flips) - len(turned), len(flips), 'flipped explanation', 'was', 'were')} not turned: nothing but the label in front was changed, or the "
+            "old label is still named. Counterfactual stability counts them all the same"
             + (f"; of the {len(turned)} that were turned, the answer follows {followed}." if len(turned) else ".")
         )
     asked = calls[calls["stage"] == "keywords"]
@@ -224,12 +254,12 @@ def faithfulness_notes(
         )
     lists = calls[calls["stage"] == "qag_questions"]
     if cut := int((lists["finish_reason"] == "length").sum()):
-        notes.append(f"{cut} of {len(lists)} lists of questions for QAG were cut at max_tokens.")
+        notes.append(f"{of(cut, len(lists), 'QAG question list', 'was', 'were')} cut at max_tokens.")
     gate = parts["redacted_label"].dropna().tolist()
     passed = gate.count("unknown")
     if gate:
         notes.append(
-            f"{passed} of {len(gate)} answers admit that the context without all keywords is not enough"
+            f"{of(passed, len(gate), 'answer', 'admits', 'admit')} that the context without all keywords is not enough"
             + ("." if passed == len(gate) else "; the others score 0 whatever follows." if passed else ": all score 0.")
         )
     replies = calls[calls["stage"] == "qag_answerable"]
@@ -253,6 +283,42 @@ def _first_reason(reasons: str) -> str:
     """The first reason of an item without the metric in front, and without those that leave its metrics as they are."""
     given = [r.split(": ", 1)[1] for r in reasons.split("; ") if ": " in r and not r.endswith(" missing")]
     return given[0] if given else "no reason given"
+
+
+# The metrics that have a reason of their own when a score is missing.
+_MADE_OF = {
+    "plausibility": ("accuracy", "relevancy", "iterative", "paraphrase"),
+    "faithfulness": ("qag", "counterfactual", "contextual"),
+}
+
+
+def reasons(found: pd.DataFrame, scores: Sequence[str]) -> str:
+    """Why scores are missing, over all items that lack them: the most frequent reason of each score, with its count.
+
+    Parameters
+    ----------
+    found : item metrics from `explanation.score_items`.
+    scores : 'plausibility', 'faithfulness'.
+    """
+    import pandas as pd
+
+    said = []
+    for score in scores:
+        gone = found[found[score].isna()]
+        why: dict[str, int] = {}
+        for row in gone.to_dict("records"):
+            known = dict(one.split(": ", 1) for one in row["reasons"].split("; ") if ": " in one)
+            for metric in _MADE_OF[score]:
+                if pd.isna(row[metric]) and metric in known:
+                    reason = f"{NAMES[metric]}: {known[metric]}"
+                    why[reason] = why.get(reason, 0) + 1
+        if why:
+            reason = max(why, key=lambda one: why[one])
+            how_often = "" if why[reason] == len(gone) else f"in {why[reason]} of them "
+            said.append(f"{of(len(gone), len(found), 'item', 'has', 'have')} no {NAMES[score]} ({how_often}{reason})")
+        elif len(gone):
+            said.append(f"{of(len(gone), len(found), 'item', 'has', 'have')} no {NAMES[score]}")
+    return "; ".join(said)
 
 
 def parts_of_faithfulness(variant: str) -> tuple[str, ...]:
@@ -321,11 +387,16 @@ def trust_notes(found: Mapping[str, Scores], items: pd.DataFrame, subjects: Sequ
     lost = int((scores.items["status"] != "scored").sum())
     n = len(scores.items)
     if lost:
+        own = f"{of(lost, n, 'item', 'has', 'have')} no trust score of {'its' if lost == 1 else 'their'} own"
         notes.append(
-            f"{lost} of {n} items have no trust score of their own; the data set's score is that of the mean plausibility and the mean faithfulness, each over the items that have it."
+            f"{own}, and there is none of the data set: {reasons(scores.items, ('plausibility', 'faithfulness'))}."
+            if scores.estimates["trust"].value is None
+            else f"{own}; the data set's score is that of the mean plausibility and the mean faithfulness, each over the items that have it."
         )
     if n < 30:
-        notes.append(f"{n} items show how the method works and compare no models.")
+        notes.append(
+            f"{many(n, 'item')} {'shows' if n == 1 else 'show'} how the method works and compare{'s' * (n == 1)} no models."
+        )
     if (items["study"] == "invented").any():
         notes.append("The sample questions, studies and patients are invented, and no clinician has reviewed them.")
     for name in subjects:
@@ -343,16 +414,23 @@ def _why(column: pd.Series) -> str:
     return column.iloc[0] if column.nunique() == 1 else f"({counts(column)})" if len(column) else ""
 
 
-def funnel(items: pd.DataFrame, explained: pd.DataFrame) -> pd.DataFrame:
-    """From items to first answers that every metric can be asked about: stage, n, left_out, why."""
+def funnel(items: pd.DataFrame, explained: pd.DataFrame, left_out: Sequence[str] = ()) -> pd.DataFrame:
+    """From items to first answers that every metric can be asked about: stage, n, left_out, why.
+
+    Parameters
+    ----------
+    left_out : why rows of the file are no items, one reason a row (`Items.left_out`).
+    """
     import pandas as pd
 
     first = explained[(explained["kind"] == "iteration") & (explained["sample"].astype(int) == 0)]
     there = first[first["explanation"].fillna("") != ""]
     decided = there[there["label"].isin(["yes", "no"])]
     gone, vague = first[first["explanation"].fillna("") == ""], there[~there["label"].isin(["yes", "no"])]
+    whole = [("rows of the file", len(items) + len(left_out), 0, "")] if left_out else []
     rows = [
-        ("items", len(items), 0, ""),
+        *whole,
+        ("items", len(items), len(left_out), _why(pd.Series(list(left_out), dtype="str"))),
         ("answered and explained", len(there), len(items) - len(there), _why(gone["status"])),
         ("answer is yes or no", len(decided), len(vague), _why(vague["label"].fillna("").replace("", "none"))),
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from factlab import explanation, perturb, replies
+from factlab.models import prompts
 from factlab.models.base import ModelError
 from factlab.studies.lext import reading
 from factlab.studies.lext.calls import ask, calls_table
@@ -41,17 +42,40 @@ def explain(model: Model, items: pd.DataFrame, iterations: int = 5, prompt: str 
     model : the subject.
     items : item_id, form, question, context.
     iterations : 5 as published; the first answer is *the* explanation that all other stages are about.
-    prompt : own prompt file with the blanks context and question; '': that of the item's form.
+    prompt : own prompt file with the blank question and, unless it asks without one, context; '': that of the item's form.
     settings : of `Model.chat`. At temperature 0 all answers are one, and iterative stability is 1 without meaning anything.
 
     Returns
     -------
     DataFrame : the calls; `read` is the label.
+
+    Raises
+    ------
+    ModelError : no iterations, or a prompt that does not hold the question.
     """
     if iterations < 1:
         raise ModelError(f"iterations must be 1 or more, got {iterations}")
+    if prompt:
+        check_prompt(prompt)
     rows = [_question(item, item["question"], item["context"], 0, prompt) for item in items.to_dict("records")]
     return ask(model, "explain", rows, reading.label, samples=iterations, **settings)
+
+
+def check_prompt(name: str) -> None:
+    """Whether a prompt of one's own shows the question and asks for nothing that an item does not have.
+
+    Raises
+    ------
+    ModelError : it does not.
+    """
+    blanks = prompts.load(name).blanks
+    there = "LExT fills {{question}} and {{context}}"
+    if unknown := [blank for blank in blanks if blank not in ("question", "context")]:
+        raise ModelError(f"prompt {name}: nothing is known to fill {{{{{unknown[0]}}}}} with; {there}")
+    if "question" not in blanks:
+        raise ModelError(
+            f"prompt {name}: it has no {{{{question}}}}, so that the model would not see the question; {there}"
+        )
 
 
 def paraphrase(

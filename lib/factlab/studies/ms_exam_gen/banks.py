@@ -55,19 +55,46 @@ def candidates(run: Workspace, bank: str = "") -> list[Item]:
     Raises
     ------
     ChangedBankError : the file has a lock and is not what was locked.
+    ValueError : 40_audit of this run kept no item.
     """
-    if bank:
-        exam.read_bank(run.used(bank))
+    own, problems = exam.read_bank_table(run.used(bank)) if bank else ([], None)
     if audited(run) and bank in ("", run.parameters().get("bank") or ""):
-        return exam.from_table(run.read("items"), "the table items")
+        kept = exam.from_table(run.read("items"), "the table items")
+        if not kept and run.has("screen"):
+            from factlab.studies.ms_exam_gen.screen import reasons
+
+            table = run.read("screen")
+            raise ValueError(
+                f"{AUDIT} kept none of {len(table)} items (put out by {reasons(table)}); take from its `exclude` what should put no item out"
+            )
+        return kept
     if bank:
-        return exam.read_bank(run.used(bank))
+        for note in reading_notes(problems):
+            run.banner(note)
+        return own
     if run.has("written"):
         return exam.from_table(run.read("written"), "the table written")
     run.banner(
         "No step before this one wrote items, so the exam is the sample bank (ms_exam_gen/bank.csv). Run 10 to 40, or name a bank of your own."
     )
     return sample_bank(run)
+
+
+def reading_notes(problems: pd.DataFrame) -> list[str]:
+    """What looked odd in the file of a bank, in a sentence; none where nothing did.
+
+    Parameters
+    ----------
+    problems : from `exam.read_bank_table`.
+    """
+    if not len(problems):
+        return []
+    said = [
+        f"{f'row {row}' if row else 'the file'}{f', {column}' if column else ''}: {problem.rstrip('.')}"
+        for row, column, problem in problems[["row", "column", "problem"]].head(3).itertuples(index=False)
+    ]
+    more = len(problems) - len(said)
+    return [f"The file of the bank looks odd. {'; '.join(said)}{f'; and {more} more' if more else ''}."]
 
 
 def audited(run: Workspace) -> bool:
@@ -94,7 +121,7 @@ def select(run: Workspace, items: Sequence[Item], exclude: Sequence[str] = ()) -
 
     Returns
     -------
-    (items, left out: item_id, question, why)
+    (items, left out: item_id, own_id, question, why)
     """
     import pandas as pd
 
@@ -118,12 +145,12 @@ def select(run: Workspace, items: Sequence[Item], exclude: Sequence[str] = ()) -
             why.setdefault(number, []).append("the same question stands above")
         seen.add(item.id)
     kept = [item for number, item in enumerate(items) if number not in why]
-    rows = [(items[n].id, items[n].question, "; ".join(dict.fromkeys(said))) for n, said in sorted(why.items())]
+    rows = [(items[n].id, items[n].own_id, items[n].question, "; ".join(dict.fromkeys(said))) for n, said in sorted(why.items())]  # fmt: skip
     if not kept:
         raise ValueError(
-            "no item is left to lock; loosen `exclude`, or look at the reasons: " + "; ".join(r[2] for r in rows[:3])
+            "no item is left to lock; loosen `exclude`, or look at the reasons: " + "; ".join(r[-1] for r in rows[:3])
         )
-    return kept, pd.DataFrame(rows, columns=["item_id", "question", "why"])
+    return kept, pd.DataFrame(rows, columns=["item_id", "own_id", "question", "why"])
 
 
 def left_out_sentence(run: Workspace, items: Sequence[Item], left_out: pd.DataFrame) -> str:
@@ -134,6 +161,18 @@ def left_out_sentence(run: Workspace, items: Sequence[Item], left_out: pd.DataFr
     if audited(run) and told.get("kept") == len(items) + len(left_out):
         before = f"{AUDIT} left out {told['items'] - told['kept']} of {told['items']} items; "
     return f"{before}{len(left_out) or 'none'} {'is' if len(left_out) < 2 else 'are'} left out here"
+
+
+def left_out_notes(items: Sequence[Item], left_out: pd.DataFrame) -> list[str]:
+    """How many items `select` left out and why, in a sentence; none where it left out none."""
+    if not len(left_out):
+        return []
+    why = left_out["why"].str.split("; ").explode().value_counts()
+    said = "; ".join(f"{name} ({count})" for name, count in why.head(4).items())
+    more = f"; and {len(why) - 4} more" if len(why) > 4 else ""
+    were = "was" if len(left_out) == 1 else "were"
+    of = len(items) + len(left_out)
+    return [f"{len(left_out)} of {of} items {were} left out before the bank was locked: {said}{more}."]
 
 
 def lock_bank(run: Workspace, items: Sequence[Item]) -> exam.Lock:
@@ -184,7 +223,7 @@ def bank_table(items: Sequence[Item]) -> pd.DataFrame:
     """Items by topic and label: topic, one column a label, items."""
     import pandas as pd
 
-    rows = pd.DataFrame({"topic": [i.topic for i in items], "label": [i.label or "(none)" for i in items]})
+    rows = pd.DataFrame({"topic": [i.topic or "(none)" for i in items], "label": [i.label or "(none)" for i in items]})
     order = [n for n in (*exam.LABELS, "(none)") if n in set(rows["label"])]
     order += sorted(set(rows["label"]) - set(order))
     wide = rows.groupby(["topic", "label"], sort=False).size().unstack(fill_value=0)[order]

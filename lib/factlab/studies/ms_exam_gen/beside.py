@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from factlab import exam
-from factlab.studies.ms_exam_gen import audit, banks, difficulty, option_orders, published
+from factlab.studies.ms_exam_gen import audit, banks, difficulty, evaluation, option_orders, published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,13 +20,15 @@ _SETTINGS = ("store", "chunk_chars", "overlap", "per_query", "k", "synthesis_k",
 
 
 def own_results(run: Workspace) -> pd.DataFrame | None:
-    """The marked answers of the run's primary endpoints in the bank's order of options; None where 50_lock_and_evaluate has not run."""
+    """The marked answers of the run's primary endpoints (as `evaluation.primary`) in the bank's order of options; None where 50_lock_and_evaluate has not run."""
     if not run.has("results"):
         return None
     found = run.read("results")
     for column, kept in (("order", 0), ("overlap", False)):
         if column in found.columns:
             found = found[found[column].fillna(kept) == kept]
+    if "status" in found.columns:
+        found = found[~found["endpoint"].isin(evaluation.silent(found)["endpoint"])]
     return found.reset_index(drop=True) if len(found) and "correct" in found.columns else None
 
 

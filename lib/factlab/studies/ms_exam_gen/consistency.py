@@ -14,7 +14,7 @@ from factlab import places
 from factlab.exam import Item
 from factlab.models import prompts
 from factlab.replies import Parsed, parse_json, strip_reasoning
-from factlab.studies.ms_exam_gen.endpoints import is_recorded, offered, read_recorded, same_model
+from factlab.studies.ms_exam_gen.endpoints import is_recorded, offered, read_recorded, same_model, split_name
 from factlab.studies.ms_exam_gen.topics import numbered
 from factlab.studies.ms_exam_gen.writing import item_texts
 
@@ -229,10 +229,10 @@ def overlap(panel: Iterable[str], made_by: Iterable[str], recorded: Sequence[End
     for line in panel:
         if is_recorded(line):
             wanted = line.strip().removeprefix("recorded").lstrip("/")
-            rows += [(one.name, one.model) for one in recorded if wanted in ("", one.name)]
+            rows += [(one.name, one.name if one.model == "recorded" else one.model) for one in recorded if wanted in ("", one.name)]  # fmt: skip
         else:
-            name, _, spec = line.rpartition(" = ")
-            rows.append((name.strip() or spec.strip(), spec.split("|")[0].strip()))
+            name, spec = split_name(line)
+            rows.append((name, spec.split("|")[0].strip()))
     table = pd.DataFrame(rows, columns=["endpoint", "model"], dtype="str")
     return table.assign(overlaps=[same_model(name) in made for name in table["model"]])
 

@@ -47,6 +47,7 @@ def both_intervals(results: pd.DataFrame, *, replicates: int = 4000, seed: int =
 
 def parent_table(results: pd.DataFrame) -> pd.DataFrame:
     """Mean accuracy of the panel by semantic parent, lowest first: parent, topics, items, value (section V)."""
+    results = results.assign(parent=results["parent"].replace("", "(none)"))
     each = results.groupby(["parent", "endpoint"])["correct"].mean().groupby("parent").mean()
     counts = results.groupby("parent").agg(topics=("topic", "nunique"), items=("item_id", "nunique"))
     return counts.assign(value=each).sort_values("value", kind="stable").reset_index()
@@ -74,9 +75,18 @@ def flag_sentence(flagged: Estimate, endpoints: int, t: int) -> str:
     """The share of items that t or more endpoints miss, beside that of guessing and the paper's."""
     printed = comparability.published("ms_exam_gen", "misses").set_index("missed")["share"]
     return (
-        f"Missed by {t} or more of {endpoints} endpoints: {flagged}. If all of them guessed it would be {_percent(flagged_by_guessing(endpoints, t))}. "
+        f"Missed by {t} or more of {endpoints} endpoint{'s' * (endpoints != 1)}: {flagged}. If all of them guessed it would be {_percent(flagged_by_guessing(endpoints, t))}. "
         f"The paper's twelve: {printed['4+']:.1f} % by 4 and more, {printed['0–1']:.1f} % by none or one."
     )
+
+
+def lowest(loo: pd.DataFrame) -> dict[str, float | None]:
+    """`exam.leave_one_out` in three numbers: lowest_pearson, lowest_agreement, mean_item_rest; None where undefined for every endpoint."""
+    import pandas as pd
+
+    found = {"lowest_pearson": loo["pearson"].min(), "lowest_agreement": loo["agreement"].min()}
+    found["mean_item_rest"] = loo["item_rest"].mean()
+    return {name: None if pd.isna(value) else float(value) for name, value in found.items()}
 
 
 def misses_by_key(correct: pd.DataFrame, keys: Mapping[str, str]) -> pd.DataFrame:
@@ -147,7 +157,7 @@ def shared_difficulty(
     none: dict[str, Any] = dict.fromkeys(("variance", "expected", "ratio", "p"))
     told = {"n": n, "endpoints": m}
     if n < 10 or m < 2:
-        return none | told | {"reason": f"{n} items and {m} endpoints: too few"}
+        return none | told | {"reason": f"{n} item{'s' * (n != 1)} and {m} endpoint{'s' * (m != 1)}: too few"}
     names = np.zeros(n) if groups is None else np.array(list(groups), dtype=object)
     parts = [x[names == one] for one in sorted(set(names))]
 
@@ -370,7 +380,7 @@ def _percent(share: float) -> str:
 
 def guessing_summary(flagged: Estimate, endpoints: int, t: int) -> str:
     """The share of items that are flagged, in one line, with that of guessing."""
-    return f"missed by {t} or more of {endpoints} endpoints: {flagged}; {_percent(flagged_by_guessing(endpoints, t))} if all guessed"
+    return f"missed by {t} or more of {endpoints} endpoint{'s' * (endpoints != 1)}: {flagged}; {_percent(flagged_by_guessing(endpoints, t))} if all guessed"
 
 
 def _lower(sentence: str) -> str:

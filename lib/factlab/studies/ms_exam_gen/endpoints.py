@@ -19,6 +19,7 @@ asked in several ways and something without a language model can sit beside it:
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from factlab import exam
 from factlab.models import prompts
 from factlab.models.base import ModelError
+from factlab.replies import Parsed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,9 +80,7 @@ def read_endpoint(line: str) -> Endpoint:
     ------
     ModelError : the line is not of the form `model|prompt|scoring|book`, or a part of it is not known.
     """
-    name, _, spec = line.rpartition(" = ")
-    spec = spec.strip()
-    name = name.strip() or spec
+    name, spec = split_name(line)
     if spec == "longest":
         return Endpoint(name, "longest", "", "longest", "closed")
     parts = [part.strip() for part in spec.split("|")]
@@ -103,6 +103,15 @@ def read_endpoint(line: str) -> Endpoint:
     if prompt:
         _prompt(endpoint)
     return endpoint
+
+
+def split_name(line: str) -> tuple[str, str]:
+    """The name that a line of a panel gives its endpoint, and the rest; the rest is the name where it gives none."""
+    name, _, spec = line.rpartition(" = ")
+    # Without spaces a sign of equality may stand in an address.
+    if not name and (found := re.match(r"([^=/|]*)=(.*)", line, re.DOTALL)):
+        name, spec = found.groups()
+    return name.strip() or spec.strip(), spec.strip()
 
 
 def read_panel(lines: Iterable[str]) -> list[Endpoint]:
@@ -253,7 +262,7 @@ def typed(answers: pd.DataFrame) -> pd.DataFrame:
         out[name] = (out[name] if name in out else pd.Series("", index=out.index)).astype(object).fillna("").astype(str)
     if "order" not in out:
         out["order"] = 0
-    out["order"] = pd.to_numeric(out["order"]).astype("int64")
+    out["order"] = pd.to_numeric(out["order"]).fillna(0).astype("int64")
     choice = out["choice"] if "choice" in out else pd.Series(None, index=out.index)
     letters = [c.strip() if isinstance(c, str) and c.strip() else None for c in choice]
     out["choice"] = pd.Series(letters, index=out.index, dtype=object)
@@ -354,17 +363,19 @@ def read_recorded(path: str | Path, items: Sequence[Item]) -> tuple[pd.DataFrame
 
     Parameters
     ----------
-    path : table with item_id, endpoint and `choice` (a letter) or `reply` (read anew), and, where known, order (0 where it is not
-        said), status, finish_reason, model, prompt, scoring and book.
+    path : table with item_id (or the bank's own ids), endpoint and `choice` (a letter, or words of the kind "(b)") or `reply`
+        (read anew), and, where known, order (from 0, the bank's own; 0 where it is not said), status, finish_reason, model (as
+        it names itself), asked (the model as it was called, else `model`), prompt, scoring and book.
     items : the bank; rows of other items are left out.
 
     Returns
     -------
     The rows as `ask` gives them, and the endpoints in order of appearance (`recorded` stands for a model that is not said).
+    ``attrs["strangers"]`` of the rows has the ids that are no item's, one for each row left out.
 
     Raises
     ------
-    sources.SourceError : the file cannot be read, or has neither choice nor reply.
+    sources.SourceError : the file cannot be read, has neither choice nor reply, or has an order that is none; the row is named.
     """
     import pandas as pd
 
@@ -373,24 +384,78 @@ def read_recorded(path: str | Path, items: Sequence[Item]) -> tuple[pd.DataFrame
     table = sources.read_table(path, required=["item_id", "endpoint"])[0].drop(columns="problem")
     if not {"choice", "reply"} & set(table.columns):
         raise sources.SourceError(f"{path}: no column choice or reply; the table has {', '.join(table.columns)}")
+    table = table.astype(object).assign(item_id=_ids(table["item_id"], items, path), row=table.index)
     by_id = {item.id: item for item in items}
-    table = table[table["item_id"].isin(list(by_id))].reset_index(drop=True)
+    inside = table["item_id"].isin(list(by_id))
+    strangers = table.loc[~inside, "item_id"].tolist()
+    table = table[inside].reset_index(drop=True)
+    given = table.reindex(columns=["row", "item_id", "order"]).astype(object).fillna("")
+    for row, item_id, order in given.itertuples(index=False):
+        k = max(1, len(by_id[item_id].options))
+        if order.strip() and not (re.fullmatch(r"\d+(\.0)?", order.strip()) and float(order) < k):
+            raise sources.SourceError(
+                f"{path}, row {row}, order: {order!r} is none of 0 to {k - 1}; orders count from 0, the bank's own"
+            )
     specs = table.reindex(columns=["endpoint", "asked", "prompt", "scoring", "book"]).astype(object).fillna("")
-    specs = specs.drop_duplicates("endpoint").itertuples(index=False)
-    found = [Endpoint(s.endpoint, s.asked or "recorded", s.prompt, s.scoring or "recorded", s.book) for s in specs]
+    named = table.groupby("endpoint")["model"].unique() if "model" in table else {}
+    found = [
+        Endpoint(s.endpoint, s.asked or _one(named.get(s.endpoint, ())) or "recorded", s.prompt, s.scoring or "recorded", s.book)
+        for s in specs.drop_duplicates("endpoint").itertuples(index=False)
+    ]  # fmt: skip
     answers = typed(table)
     given = answers["status"] if "status" in answers else [""] * len(answers)
     rows = []
     for row, status in zip(answers.itertuples(), given, strict=True):
+        own = by_id[row.item_id]
         if not row.reply.strip():
-            rows.append((row.choice, "scored" if row.choice else (status if status not in ("", "scored") else "error")))
+            letter = row.choice
+            if letter and letter not in own.letters:
+                letter = _parsed(letter, own, int(row.order)).value
+            told = "scored" if letter else "unparsable" if row.choice else "error" if status == "scored" else status
+            why = f"choice {row.choice!r} names no option (row {row.row})" if row.choice and not letter else row.error
+            rows.append((letter, told or "error", why))
             continue
-        turned = exam.cyclic_orders(by_id[row.item_id])[int(row.order)]
-        parsed = exam.parse_choice(row.reply, turned.options, cut=row.finish_reason == "length")
-        rows.append((parsed.value, status if status in ("error", "refused") and not parsed.value else parsed.status))
-    answers["choice"] = pd.Series([letter for letter, _ in rows], index=answers.index, dtype=object)
-    answers["status"] = [status for _, status in rows]
-    return answers.reindex(columns=list(COLUMNS)), found
+        parsed = _parsed(row.reply, own, int(row.order), cut=row.finish_reason == "length")
+        told = status if status in ("error", "refused") and not parsed.value else parsed.status
+        rows.append((parsed.value, told, row.error))
+    answers["choice"] = pd.Series([letter for letter, _, _ in rows], index=answers.index, dtype=object)
+    answers["status"] = [status for _, status, _ in rows]
+    answers["error"] = [error for _, _, error in rows]
+    answers = answers.reindex(columns=list(COLUMNS))
+    answers.attrs["strangers"] = strangers
+    return answers, found
+
+
+def _parsed(text: str, item: Item, order: int, cut: bool = False) -> Parsed:
+    """The option that a text chooses, of an item with its options in another order; none of an item that offers no choice."""
+    if len(item.options) < 2:
+        return Parsed(None, "unparsable")
+    return exam.parse_choice(text, exam.cyclic_orders(item)[order].options, cut=cut)
+
+
+def _one(names: Iterable[str]) -> str:
+    """The one name among some; empty where there is none, or several."""
+    known = {name.strip() for name in names if isinstance(name, str)} - {""}
+    return known.pop() if len(known) == 1 else ""
+
+
+def _ids(given: Iterable[str], items: Sequence[Item], path: str | Path) -> list[str]:
+    """Ids of items for what a table calls them: these ids, or the bank's own. What is neither stays as it is."""
+    from factlab import sources
+
+    known = {item.id for item in items}
+    of: dict[str, set[str]] = {}
+    for item in items:
+        of.setdefault(item.own_id.strip(), set()).add(item.id)
+    out = []
+    for name in (str(one).strip() for one in given):
+        own = {name} if name in known else of.get(name, {name}) if name else {name}
+        if len(own) > 1:
+            raise sources.SourceError(
+                f"{path}: the bank has {len(own)} items with the own id {name!r}; name them by {', '.join(sorted(own))}"
+            )
+        out.append(next(iter(own)))
+    return out
 
 
 def endpoint_table(panel: Sequence[Endpoint], builders: Iterable[str] = ()) -> pd.DataFrame:
@@ -408,7 +473,12 @@ def endpoint_table(panel: Sequence[Endpoint], builders: Iterable[str] = ()) -> p
     import pandas as pd
 
     made = {same_model(name) for name in builders if name}
-    rows = [(e.name, e.model, e.prompt, e.scoring, e.book, e.is_model and same_model(e.model) in made) for e in panel]
+    rows = []
+    for e in panel:
+        # A table of answers may tell no scoring, and no model but in the endpoint's name.
+        own = e.name if e.model == "recorded" else e.model
+        overlap = e.scoring not in ("similarity", "longest") and same_model(own) in made
+        rows.append((e.name, e.model, e.prompt, e.scoring, e.book, overlap))
     return pd.DataFrame(rows, columns=["endpoint", "model", "prompt", "scoring", "book", "overlap"])
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from factlab.runs import Workspace
 
 CHANCE = 1 / len(exam.LETTERS)
+NOT_GIVEN = "no answer was recorded"
 _SAMPLE = "ms_exam_gen"
 
 
@@ -151,6 +152,10 @@ def gather(
     recorded : table of answers (`endpoints.read_recorded`); empty: the sample.
     items, passages, orders, mode, settings : as for `evaluate`.
 
+    Returns
+    -------
+    The rows as `evaluate` gives them, and the endpoints. ``attrs["notes"]`` of the rows says what of the table was not used.
+
     Raises
     ------
     ModelError : a line cannot be read, a name stands twice, or nobody is in the panel.
@@ -159,38 +164,66 @@ def gather(
 
     panel = panels.read_panel(lines)
     wanted = [line.strip().removeprefix("recorded").lstrip("/") for line in lines if panels.is_recorded(line)]
-    frames, sat = [], []
+    frames, sat, notes = [], [], []
     if wanted:
         path = run.used(recorded or places.samples(_SAMPLE, "results.csv"))
         answers, known = panels.read_recorded(path, items)
+        strangers = _strangers(run, answers.attrs["strangers"])
+        if strangers:
+            notes.append(
+                f"{len(strangers)} {'row' if len(strangers) == 1 else 'rows'} of {path.name} {'is' if len(strangers) == 1 else 'are'} about no item "
+                f"of this bank and {'was' if len(strangers) == 1 else 'were'} not used (first: {strangers[0]})."
+            )
         answers = answers[answers["order"].isin(list(orders))]
-        if strangers := [name for name in wanted if name and name not in {e.name for e in known}]:
+        if unknown := [name for name in wanted if name and name not in {e.name for e in known}]:
             raise ModelError(
-                f"panel: {path} has no answers of {strangers[0]!r} to this bank; it has {', '.join(e.name for e in known) or 'none'}"
+                f"panel: {path} has no answers of {unknown[0]!r} to this bank; it has {', '.join(e.name for e in known) or 'none'}"
             )
         if not known:
             raise ModelError(
-                f"panel: {path} has no answer to any item of this bank; name endpoints to ask, or another table"
+                f"panel: {path} has no answer to any item of this bank; its item_id must be the ids of the bank's file or those of its lock "
+                f"({_either(items[0])}, …), not {(answers.attrs['strangers'] or ['empty'])[0]!r}. Or name endpoints to ask"
             )
         # For the study of order only those who answered in all of the orders.
         whole = answers.groupby("endpoint")["order"].nunique()
         named = [e for e in known if "" in wanted or e.name in wanted]
         sat = [e for e in named if whole.get(e.name, 0) == len(set(orders))]
+        if lacking := [e.name for e in named if e not in sat]:
+            which = (
+                f"in order {orders[0]}" if len(orders) == 1 else f"in all of the orders {', '.join(map(str, orders))}"
+            )
+            notes.append(f"{path.name} has no answers {which} of {', '.join(lacking)}.")
         frames.append(answers[answers["endpoint"].isin([e.name for e in sat])])
     if twice := sorted({e.name for e in sat} & {e.name for e in panel}):
         raise ModelError(f"panel: {twice[0]!r} is recorded and asked; give the one that is asked another name")
     frames.append(evaluate(panel, items, passages, orders=orders, mode=mode, **settings))
     if not sat and not panel:
-        raise ModelError(
-            "panel: nobody sits the exam; name endpoints, or recorded (see studies/ms_exam_gen/endpoints.py)"
-        )
+        said = " ".join(notes) or "Name endpoints, or recorded (see studies/ms_exam_gen/endpoints.py)"
+        raise ModelError(f"panel: nobody sits the exam. {said}")
     frames = [f for f in frames if len(f)]
-    return pd.concat(frames, ignore_index=True), [*sat, *panel]
+    whole = pd.concat(frames, ignore_index=True)
+    whole.attrs = {"notes": notes}
+    return whole, [*sat, *panel]
+
+
+def _strangers(run: Workspace, ids: Sequence[str]) -> list[str]:
+    """Of ids that are no item's of the bank those that the audit of the run did not leave out either."""
+    out = run.read("screen") if run.has("screen") else None
+    audited = set() if out is None else {*out["item_id"], *out.get("own_id", [])}
+    return [name for name in ids if name not in audited]
+
+
+def _either(item: Item) -> str:
+    return f"{item.own_id} or {item.id}" if item.own_id else item.id
 
 
 def mark(answers: pd.DataFrame, items: Sequence[Item], sat: pd.DataFrame) -> pd.DataFrame:
-    """Answers marked by `exam.mark`, what overlaps with the builders marked from the table of endpoints."""
-    return exam.mark(answers[answers["order"] == 0], items, sat.loc[sat["overlap"].astype(bool), "endpoint"])
+    """Answers marked by `exam.mark`, what overlaps with the builders marked from the table of endpoints; an item without an answer says so."""
+    marked = exam.mark(answers[answers["order"] == 0], items, sat.loc[sat["overlap"].astype(bool), "endpoint"])
+    added = marked["order"].isna()
+    marked = panels.typed(marked)
+    marked.loc[added, "error"] = NOT_GIVEN
+    return marked
 
 
 def results(run: Workspace, items: Sequence[Item]) -> pd.DataFrame:
@@ -210,8 +243,27 @@ def endpoint_models(run: Workspace, items: Sequence[Item]) -> pd.DataFrame:
 
 
 def primary(results: pd.DataFrame) -> pd.DataFrame:
-    """The answers of endpoints that did not build the bank."""
-    return results[~results["overlap"].astype(bool)]
+    """The answers of endpoints that did not build the bank and gave any answer: a call that fails says nothing of what is known.
+
+    Raises
+    ------
+    ValueError : there is no such endpoint.
+    """
+    kept = results[~results["overlap"].astype(bool) & ~results["endpoint"].isin(silent(results)["endpoint"])]
+    if not len(kept):
+        built = results.loc[results["overlap"].astype(bool), "endpoint"].unique()
+        said = [f"{r.endpoint}: {r.calls} of {r.calls} calls failed ({r.error})" for r in silent(results).itertuples()]
+        raise ValueError(
+            f"no endpoint of the panel can be scored. {'; '.join([*said, *(f'{name} built the bank' for name in built)])}"
+        )
+    return kept
+
+
+def silent(results: pd.DataFrame) -> pd.DataFrame:
+    """Endpoints that gave no answer at all: endpoint, calls, error (the first)."""
+    failed = (results["status"] == "error").groupby(results["endpoint"], sort=False).all()
+    own = panels.typed(results[results["endpoint"].isin(failed.index[failed])]).groupby("endpoint", sort=False)
+    return own["error"].agg(calls="size", error="first").reset_index()
 
 
 def against_chance(results: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
@@ -260,7 +312,8 @@ def sentence(scores: pd.DataFrame, chance: pd.DataFrame) -> str:
     if found["best"] is None:
         return "no endpoint has a score"
     above = int(chance["above"].fillna(False).sum())
-    said = f"{len(scores)} endpoint{'s' * (len(scores) != 1)}, {n} items: {100 * found['lowest']:.1f} % ({found['worst']}) to {100 * found['highest']:.1f} % "
+    lowest = f"{100 * found['lowest']:.1f} % ({found['worst']}) to " if found["best"] != found["worst"] else ""
+    said = f"{len(scores)} endpoint{'s' * (len(scores) != 1)}, {n} item{'s' * (n != 1)}: {lowest}{100 * found['highest']:.1f} % "
     return f"{said}({found['best']}); {above} above chance (25 %) after Holm's correction"
 
 
@@ -279,18 +332,31 @@ def warnings(
 
     Parameters
     ----------
-    results, scores, chance : of `mark`, `exam.accuracy`, `against_chance`.
+    results, scores, chance : of `mark`, and of `primary` of it `exam.accuracy` and `against_chance`.
     sat : from `endpoints.endpoint_table`.
     bank : who made the bank, in words; empty: not known.
     """
     notes = [bank] if bank else []
     n = int(scores["n"].max()) if len(scores) else 0
-    unresolved = int(scores["unresolved"].sum())
-    if unresolved:
-        worst = scores.loc[scores["unresolved"].astype(int).idxmax()]
+    for row in silent(results).itertuples():
         notes.append(
-            f"{unresolved} of {len(results)} answers could not be read and count as not correct ({worst['endpoint']}: {worst['outcomes']}); "
-            "the score without them stands beside."
+            f"{row.endpoint} has no score: {row.calls} of {row.calls} calls failed ({row.error or 'no reason given'})."
+        )
+    results = panels.typed(results[results["endpoint"].isin(scores["endpoint"])])
+    failed = results["status"] == "error"
+    if failed.any():
+        worst = results.loc[failed, "endpoint"].value_counts()
+        notes.append(
+            f"{int(failed.sum())} of {len(results)} answers are missing and count as not correct ({worst.index[0]}: {int(worst.iloc[0])}, first "
+            f"reason: {results.loc[failed & (results['endpoint'] == worst.index[0]), 'error'].iloc[0] or 'none given'})."
+        )
+    unread = results[~failed & (results["status"] != "scored")]
+    if len(unread):
+        worst = unread["endpoint"].value_counts().index[0]
+        kinds = unread.loc[unread["endpoint"] == worst, "status"].value_counts()
+        notes.append(
+            f"{len(unread)} of {len(results)} answers could not be read and count as not correct ({worst}: "
+            f"{', '.join(f'{count:,} {name}' for name, count in kinds.items())}); the score without them stands beside."
         )
     none = chance[~chance["above"].fillna(False)]
     if len(none) == len(chance) and len(chance):
@@ -306,7 +372,7 @@ def warnings(
             else ", ".join(none["endpoint"])
         )
         notes.append(f"{len(none)} of {len(chance)} endpoints are not told from guessing (25 %): {said}.")
-    asked = sat[~sat["scoring"].isin(["similarity", "longest"])]
+    asked = sat[~sat["scoring"].isin(["similarity", "longest"]) & ~sat["model"].isin(["", "recorded"])]
     shared = asked["model"].map(panels.same_model).value_counts()
     if len(shared) and shared.iloc[0] > 1:
         notes.append(
@@ -321,12 +387,12 @@ def warnings(
     if sat["overlap"].any():
         names = ", ".join(sat.loc[sat["overlap"], "endpoint"])
         notes.append(f"Built or screened the bank, and left out of primary results: {names}.")
-    few = results.drop_duplicates("item_id").groupby("batch").size()
-    if 0 < len(few) < 16:
-        notes.append(f"{len(few)} batches: the paper has 16. Intervals over few batches are rough.")
+    few = results["batch"].nunique()
+    if 0 < few < 16:
+        notes.append(f"{few} batch{'es' * (few != 1)}: the paper has 16. Intervals over few batches are rough.")
     wide = ((scores["high"] - scores["low"]).astype("Float64") / 2).dropna()
     if 0 < n < 400 and len(wide):
-        notes.append(f"{n} items: intervals reach up to {100 * wide.max():.0f} points either way.")
+        notes.append(f"{n} item{'s' * (n != 1)}: intervals reach up to {100 * wide.max():.0f} points either way.")
     return notes
 
 
@@ -346,10 +412,12 @@ def leaning(results: pd.DataFrame) -> str:
     named = [f"{name} {shares.loc[name].idxmax()} in {100 * share:.0f} %" for name, share in most.items()]
     keys = results.drop_duplicates("item_id")["key"].value_counts(normalize=True)
     letters = sorted(set(shares.idxmax(axis=1)))
+    panel = results["endpoint"].nunique()
     places_of = ", ".join(f"{letter} {100 * keys.get(letter, 0):.0f} %" for letter in letters)
     return (
-        f"{len(shares)} of {results['endpoint'].nunique()} endpoints choose one letter for more than half of their answers ({', '.join(named)}): "
-        f"they are right mostly where the key stands there (keys at {places_of}), and the items that they miss are those with another key."
+        f"{len(shares)} of {panel} endpoint{'s' * (panel != 1)} choose{'s' * (len(shares) == 1)} one letter for more than half of the answers "
+        f"({', '.join(named)}): {'it is' if len(shares) == 1 else 'they are'} right mostly where the key stands there (keys at {places_of}), and the "
+        f"items that {'it misses' if len(shares) == 1 else 'they miss'} are those with another key."
     )
 
 

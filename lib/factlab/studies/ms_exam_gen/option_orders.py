@@ -75,8 +75,13 @@ def with_scoring(effects: pd.DataFrame, sat: Sequence[panels.Endpoint]) -> pd.Da
 
 
 def movable(effects: pd.DataFrame) -> pd.DataFrame:
-    """The endpoints that an order can change at all: what a study of the panel is about."""
-    return effects[~effects["order_free"].astype(bool)] if "order_free" in effects.columns else effects
+    """The endpoints that an order can change at all and of which any answer could be read: what a study of the panel is about."""
+    free = effects["order_free"].astype(bool) if "order_free" in effects.columns else False
+    return effects[~(free | _unread(effects))]
+
+
+def _unread(effects: pd.DataFrame) -> pd.Series:
+    return effects["unresolved"] >= len(exam.LETTERS) * effects["items"]
 
 
 def order_sentence(study: Mapping[str, Any], effects: pd.DataFrame) -> str:
@@ -89,11 +94,13 @@ def order_sentence(study: Mapping[str, Any], effects: pd.DataFrame) -> str:
     """
     if not len(effects):
         return "no endpoint was asked in all four orders"
+    mute = int(_unread(effects).sum())
     if not study["endpoints"]:
-        return "no endpoint sees the order of the options"
+        return f"no endpoint {'with an answer ' * bool(mute)}sees the order of the options"
     rho = "rank correlation undefined" if study["spearman"] is None else f"rank correlation {study['spearman']:.3f}"
-    left = len(effects) - study["endpoints"]
+    left = len(effects) - study["endpoints"] - mute
     more = f"; {left} that cannot see places not counted" if left else ""
+    more += f"; {mute} of which no answer could be read not counted" if mute else ""
     return (
         f"{study['endpoints']} endpoint{'s' * (study['endpoints'] != 1)} in four orders of {int(effects['items'].max())} items: {rho}, mean change "
         f"{100 * study['mean_change']:.1f} points, the same option in all four for {100 * study['stable']:.1f} %, position effects in "
@@ -115,10 +122,14 @@ def order_warnings(effects: pd.DataFrame, study: Mapping[str, Any]) -> list[str]
         notes.append(f"Undefined: {study['reason']}.")
     elif study["endpoints"] < 10:
         notes.append(f"A rank correlation over {study['endpoints']} endpoints says little.")
-    if unresolved := int(effects["unresolved"].sum()):
-        notes.append(f"{unresolved} answers could not be read; they count as not the same and not correct.")
-    if len(moved) < len(effects):
-        free = effects.loc[~effects["endpoint"].isin(moved["endpoint"]), "endpoint"]
+    if len(mute := effects.loc[_unread(effects), "endpoint"]):
+        notes.append(f"Not counted, because not one answer of theirs could be read: {', '.join(mute)}.")
+    if unresolved := int(effects.loc[~_unread(effects), "unresolved"].sum()):
+        notes.append(
+            f"{unresolved} answer{'s' * (unresolved != 1)} could not be read: not the same in all orders, and not correct."
+        )
+    free = effects.loc[~effects["endpoint"].isin([*moved["endpoint"], *mute]), "endpoint"]
+    if len(free):
         notes.append(
             f"Not counted, because they choose by similarity or length and cannot see places: {', '.join(free)}."
         )
@@ -126,7 +137,9 @@ def order_warnings(effects: pd.DataFrame, study: Mapping[str, Any]) -> list[str]
     most = lean[lean["value"] > 0.5].sort_values("value", ascending=False, kind="stable")
     if len(most):
         each = ", ".join(f"{r.endpoint} {r.variable[-1].upper()} in {100 * r.value:.0f} %" for r in most.itertuples())
-        notes.append(f"{len(most)} of {len(moved)} choose one letter in more than half of their answers: {each}.")
+        notes.append(
+            f"{len(most)} of {len(moved)} choose{'s' * (len(most) == 1)} one letter in more than half of their answers: {each}."
+        )
     return notes
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from factlab import exam
 from factlab.exam import Item
+from factlab.stats.resampling import FEW
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +53,7 @@ def queue_table(
     -------
     DataFrame
         The columns of `risk`, then queue (`non_key`, `majority` or empty: the stricter one that the item is in), flags (in words, `; `
-        between), cue_flags (those of the groups cue and phrasing alone), discrimination, question, key_text, top_wrong_text, mark.
+        between), cue_flags (those of the groups cue and phrasing alone), discrimination, question, key_text, top_wrong_text, mark, own_id.
     """
     by_id = {item.id: item for item in items}
 
@@ -78,6 +79,7 @@ def queue_table(
     table["key_text"] = [text(i, k) for i, k in zip(risk["item_id"], risk["key"], strict=True)]
     table["top_wrong_text"] = [text(i, w) for i, w in zip(risk["item_id"], risk["top_wrong"], strict=True)]
     table["mark"] = [by_id[i].mark for i in risk["item_id"]]
+    table["own_id"] = [by_id[i].own_id for i in risk["item_id"]]
     order = np.lexsort(
         [np.arange(len(table)), ~table["majority"].to_numpy(dtype=bool), ~table["non_key"].to_numpy(dtype=bool)]
     )
@@ -197,6 +199,7 @@ def sheet(queues: pd.DataFrame) -> str:
     kept = queues[queues["majority"].astype(bool)]
     columns = [
         "item_id",
+        "own_id",
         "queue",
         "topic",
         "label",
@@ -240,6 +243,11 @@ def rank_change(without: pd.DataFrame) -> pd.DataFrame:
         if n == 0 or values.isna().all():
             rows.append((name, n, None, None, None, None, "no item is left"))
             continue
+        if n < FEW:
+            rows.append(
+                (name, n, float(values.min()), float(values.max()), float(values.max() - values.min()), None, f"{n} item{'s' * (n != 1)} left: too few")
+            )  # fmt: skip
+            continue
         found = stats.correlation(whole, values.reindex(whole.index)).set_index("coefficient").loc["spearman"]
         rho = float(found["value"]) if found["status"] == "scored" else None
         reason = "" if rho is not None else str(found["reason"])
@@ -280,7 +288,8 @@ def warnings(sizes: pd.DataFrame, queues: pd.DataFrame, sat: pd.DataFrame, chang
             f"{int(majority['items'])}. It says little about keys here{'' if letters else '; the stricter queue and the flags say more'}."
         )
     notes += letters
-    models = sat.loc[~sat["scoring"].isin(["similarity", "longest"]), "model"].map(same_model)
+    told = ~sat["scoring"].isin(["similarity", "longest"]) & ~sat["model"].isin(["", "recorded"])
+    models = sat.loc[told, "model"].map(same_model)
     if len(models) and models.value_counts().iloc[0] > len(sat) / 2:
         notes.append(
             f"More than half of the panel is one model ({models.value_counts().index[0]}), so its habits alone can fill a queue."

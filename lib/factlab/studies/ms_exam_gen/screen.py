@@ -21,29 +21,38 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from factlab.runs import Workspace
+    from factlab.studies.ms_exam_gen.corpus import Index
 
 # Near duplicates stay, as published: their flags are kept for a person to see.
 EXCLUDE = ("schema", "phrasing", "label", "contradiction", "exact_duplicate", "trivia", "cue", "evidence")
 
 
-def bank(run: Workspace, path: str = "") -> tuple[list[Item], str]:
-    """The items to audit, and where they are from: 'file', 'run' (what 30_write_items wrote) or 'sample'.
+# What a bank of one's own may hold nowhere, because nobody asked for it.
+_OPTIONAL = ("no_metadata", "no_explanation", "no_evidence")
+
+
+def bank(run: Workspace, path: str = "") -> tuple[list[Item], str, pd.DataFrame]:
+    """The items to audit, where they are from ('file', 'run': what 30_write_items wrote, or 'sample'), and what looked odd in the file.
 
     Raises
     ------
     exam.ChangedBankError : the file has a lock and is not what was locked.
     """
+    import pandas as pd
+
     from factlab.studies.ms_exam_gen.banks import sample_bank
 
     if path:
-        return exam.read_bank(run.used(path)), "file"
+        items, problems = exam.read_bank_table(run.used(path))
+        return items, "file", problems
+    none = pd.DataFrame(columns=["row", "column", "problem"])
     if run.has("written"):
-        return exam.from_table(run.read("written"), "the table written"), "run"
+        return exam.from_table(run.read("written"), "the table written"), "run", none
     run.banner(
         "No step before this one wrote items, so this page audits the sample bank (ms_exam_gen/bank.csv), written by a language model: 96 items, 16 of "
         "them with a deliberate fault. Run 10 to 30, or name a bank of your own."
     )
-    return sample_bank(run), "sample"
+    return sample_bank(run), "sample", none
 
 
 def passages(run: Workspace, sources: str, origin: str) -> dict[str, str]:
@@ -73,6 +82,27 @@ def passages(run: Workspace, sources: str, origin: str) -> dict[str, str]:
     return found
 
 
+def index(
+    run: Workspace, sources: str, origin: str, retriever: str, store: str, mode: str, max_cost_usd: float | None
+) -> Index | None:
+    """The passages in which those for an item without a stored one are looked for: those of the run, of a folder, or the sample notes.
+
+    Parameters
+    ----------
+    sources, origin : as for `passages`.
+    retriever, store, mode, max_cost_usd : of `corpus.make`.
+
+    Returns
+    -------
+    Index : None for a bank from a file whose sources are not named and whose run has none.
+    """
+    from factlab.studies.ms_exam_gen import banks, corpus
+
+    if not (run.has("chunks") or sources or origin == "sample"):
+        return None
+    return corpus.make(run, banks.chunk_table(run, sources), retriever, store, mode, max_cost_usd)[0]
+
+
 def vectors(items: Sequence[Item], retriever: str, mode: str = "cache") -> Any:
     """Embeddings of the items for semantic duplicates; None where there is no embedder or no synthesis item to compare."""
     if retriever in ("", "bm25", "none") or not any(item.label == "synthesis" for item in items):
@@ -91,6 +121,7 @@ def decide(
     exclude: Sequence[str],
     verdicts: pd.DataFrame | None = None,
     unread: str = "keep",
+    origin: str = "run",
 ) -> pd.DataFrame:
     """One row an item: whether it stays, and why not.
 
@@ -101,17 +132,23 @@ def decide(
     exclude : flags or groups that put an item out.
     verdicts : from `consistency`; None: no model was asked.
     unread : what becomes of an item whose verdict could not be read, 'keep' or 'reject'.
+    origin : from `bank`; of a file see `spared`.
 
     Returns
     -------
-    DataFrame : row, item_id, label, topic, kept, reasons, flags, verdict ('' where no model was asked), and of the screen answerable,
+    DataFrame : row, item_id, label, topic, kept, reasons, flags, own_id, verdict ('' where no model was asked), and of the screen answerable,
     key_agrees, explanation_agrees, unique, reason, status, context, passages, shown.
     """
     import pandas as pd
 
     if unread not in ("keep", "reject"):
         raise ValueError(f"unread is {unread!r}; it can be 'keep' or 'reject'")
+    left = spared(items, flags, exclude, origin)
     table = exam.screen(items, flags, exclude)
+    if left:
+        rule = [flag for flag, (group, _) in exam.FLAGS.items() if {flag, group} & set(exclude) and flag not in left]
+        table = exam.screen(items, flags, rule)
+    table["own_id"] = [item.own_id for item in items]
     added = [*CHECKS, "reason", "status", "context", "passages", "shown"]
     if verdicts is None:
         table["verdict"] = pd.array([""] * len(table), dtype="str")
@@ -129,6 +166,24 @@ def decide(
             table.loc[row, "kept"] = False
             table.loc[row, "reasons"] = ", ".join(filter(None, [table.loc[row, "reasons"], out[verdict]]))
     return table
+
+
+def spared(items: Sequence[Item], flags: pd.DataFrame, exclude: Sequence[str], origin: str) -> list[str]:
+    """Flags that put no item of a file out although their group is excluded: what the whole bank lacks is no fault of an item.
+
+    A flag that `exclude` names itself counts all the same.
+    """
+    if origin != "file":
+        return []
+    rows = flags.groupby("flag")["row"].nunique()
+    grouped = [flag for flag in _OPTIONAL if exam.FLAGS[flag][0] in exclude and flag not in exclude]
+    return [flag for flag in grouped if rows.get(flag, 0) == len(items) > 0]
+
+
+def reasons(decided: pd.DataFrame) -> str:
+    """What put items out, most frequent first, each with how many items; an item may have several."""
+    why = decided.loc[~decided["kept"].astype(bool), "reasons"].str.split(", ").explode().value_counts()
+    return ", ".join(f"{name} {count}" for name, count in why.items())
 
 
 def planted(items: Sequence[Item], decided: pd.DataFrame) -> pd.DataFrame:
@@ -158,9 +213,11 @@ def kept_items(items: Sequence[Item], decided: pd.DataFrame) -> list[Item]:
 
 
 def left_out(items: Sequence[Item], decided: pd.DataFrame) -> pd.DataFrame:
-    """The items that do not stay: label, topic, question, reasons."""
+    """The items that do not stay: own_id, label, topic, question, reasons."""
     out = decided[~decided["kept"]]
-    return out.assign(question=[items[row].question for row in out["row"]])[["label", "topic", "question", "reasons"]]
+    return out.assign(question=[items[row].question for row in out["row"]])[
+        ["own_id", "label", "topic", "question", "reasons"]
+    ]
 
 
 def examples(items: Sequence[Item], flags: pd.DataFrame) -> pd.DataFrame:
@@ -198,7 +255,8 @@ def sentence(items: Sequence[Item], decided: pd.DataFrame) -> str:
     flagged = (decided["flags"] != "").sum()
     major = (decided["verdict"] == "major").sum()
     screened = f", {major} with a major inconsistency" if (decided["verdict"] != "").any() else ""
-    return f"{int(decided['kept'].sum())} of {len(items)} items stay; {flagged} are flagged{screened}"
+    none = "" if decided["kept"].any() or not len(items) else f" (put out by {reasons(decided)})"
+    return f"{int(decided['kept'].sum())} of {len(items)} items stay{none}; {flagged} are flagged{screened}"
 
 
 def warnings(
@@ -209,11 +267,17 @@ def warnings(
     screener: str,
     builder: str,
     origin: str,
+    exclude: Sequence[str] = (),
 ) -> list[str]:
     """What to distrust in an audit, from the numbers."""
     import pandas as pd
 
     notes = []
+    if left := spared(items, flags, exclude, origin):
+        notes.append(
+            f"Every item of this bank is flagged {', '.join(left)}: what a whole bank lacks was no reason to leave items out. Name the flag itself "
+            "in `exclude` to leave them out all the same."
+        )
     if origin == "sample":
         notes.append(
             "The bank is the sample, written by a language model and reviewed by no clinician; 16 faults were built in."
@@ -224,7 +288,9 @@ def warnings(
     if not items:
         return [*notes, "There are no items to audit."]
     if not decided["kept"].any():
-        notes.insert(0, "No item stays: there is nothing to lock, and no exam to sit.")
+        notes.insert(
+            0, f"No item stays ({reasons(decided)}): there is nothing to lock, and no exam to sit. Take from `exclude` what should put no item out."
+        )  # fmt: skip
     if screener in ("", "none"):
         notes.append(
             "No model screened the items: two right options, or a key that the passages do not bear out, go unseen."
@@ -232,7 +298,8 @@ def warnings(
     else:
         unread = decided.loc[decided["verdict"] == "unread", "status"].value_counts()
         if len(unread):
-            why = ", ".join(f"{n} {status}" for status, n in unread.items())
+            words = {"undefined": "without a passage to judge by"}
+            why = ", ".join(f"{n} {words.get(status, status)}" for status, n in unread.items())
             notes.append(f"{unread.sum()} of {len(items)} verdicts of the screen are missing: {why}.")
         if builder and same_model(builder) == same_model(screener):
             notes.append(
