@@ -788,7 +788,7 @@ def test_a_call_without_a_limit_is_assumed_and_told():
     assert "1 calls without max_tokens" in estimate.note
 
 
-def test_a_price_table_of_ones_own(tmp_path):
+def test_a_price_table_of_ones_own(tmp_path, monkeypatch):
     table = tmp_path / "prices.csv"
     table.write_text(
         "host,model,input_usd,output_usd,request_usd,as_of,source\ngateway\\.test,mine,1,2,0,2026-01,invoice\n"
@@ -797,6 +797,10 @@ def test_a_price_table_of_ones_own(tmp_path):
         [ask("", max_tokens=1_000_000)], "openai/mine@https://gateway.test/v1", prices=table
     )
     assert estimate.usd == pytest.approx(2.0, abs=1e-4) and estimate.priced_on == "2026-01"
+    unknown = prices.estimate_cost([ask("")], "openai/mine@https://gateway.test/v1")
+    assert unknown.usd is None and "FACTLAB_PRICES" in unknown.note
+    monkeypatch.setenv("FACTLAB_PRICES", str(table))
+    assert prices.estimate_cost([ask("", max_tokens=1_000_000)], "openai/mine@https://gateway.test/v1") == estimate
     table.write_text("host,model,input_usd,output_usd,request_usd,as_of,source\n.*,mine,cheap,2,0,2026-01,invoice\n")
     with pytest.raises(ModelError, match="row 2.*cheap"):
         prices.estimate_cost([ask("x")], "openai/mine", prices=table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,11 +83,12 @@ def prompt_tokens(call: Call, tokens: Callable[[str], int] | None = None) -> int
 
 
 def price_table(path: str | Path | None = None) -> list[dict[str, str]]:
-    """Rows of a price table: the packaged one, or a CSV of your own with the same columns.
+    """Rows of a price table: a CSV of your own with the same columns (`path`, or what FACTLAB_PRICES names), else the packaged one.
 
     Columns: host and model (regular expressions that must match the whole), input_usd, output_usd (per million tokens),
     request_usd (per call), as_of (YYYY-MM), source. The first row that matches counts.
     """
+    path = path or os.environ.get("FACTLAB_PRICES")
     where = Path(path) if path else resources.files("factlab.models") / "prices.csv"
     try:
         rows = list(csv.DictReader(where.read_text(encoding="utf-8-sig").splitlines()))
@@ -151,7 +153,8 @@ def _price(model: str, prices: str | Path | None = None) -> tuple[str, dict[str,
     for row in price_table(prices):
         if re.fullmatch(row["host"], host_of(url)) and re.fullmatch(row["model"], name):
             return "", row
-    return f"no price known for {name} at {host_of(url)}; a price table of your own can say it", None
+    remedy = "name a price table of your own in FACTLAB_PRICES, or set no limit"
+    return f"no price known for {name} at {host_of(url)}; {remedy}", None
 
 
 def _usd(row: Mapping[str, str], calls: int, tokens_in: int, tokens_out: int) -> float:
