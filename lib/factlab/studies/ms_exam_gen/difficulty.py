@@ -212,9 +212,10 @@ def key_sentence(correct: pd.DataFrame, keys: Mapping[str, str]) -> str:
     # The letter that stands apart from the mean of the others most.
     apart = max(table.index, key=lambda a: abs(table[a] - table.drop(a).mean()))
     others = table.drop(apart)
+    low, high = f"{others.min():.1f}", f"{others.max():.1f}"
     return (
         f"{100 * found['share']:.0f} % of the variance of miss counts is the letter of the key: items with key {apart} are missed by {table[apart]:.1f} of "
-        f"{correct.shape[1]} endpoints on average, those with another by {others.min():.1f} to {others.max():.1f}. That points to where the panel "
+        f"{correct.shape[1]} endpoints on average, those with another by {low if low == high else f'{low} to {high}'}. That points to where the panel "
         "likes to answer, not to how hard the questions are."
     )
 
