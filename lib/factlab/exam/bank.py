@@ -10,10 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from factlab import sources
 from factlab.exam.items import FIELDS, LETTERS, Evidence, Item, canonical
 from factlab.exam.locking import ChangedBankError, Lock, lock
-from factlab.sources.files import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,6 +110,8 @@ def from_table(table: pd.DataFrame, name: str = "items") -> list[Item]:
     missing = [ours for ours in ("question", "key") if found[ours] is None]
     missing += [] if offered or listed is not None else ["option_a, option_b, … (or options)"]
     if missing:
+        from factlab.sources.files import nearest
+
         there = ", ".join(map(str, table.columns)) or "none"
         near = [f"{hit!r} looks like {ours}" for ours in missing[:2] for hit in nearest(ours.split(",")[0], columns)]
         hint = f"{'; '.join(near)}; rename it" if near else "rename the ones that are meant"
@@ -321,6 +321,8 @@ def read_bank_table(path: str | Path) -> tuple[list[Item], pd.DataFrame]:
         one of them. Items are kept whatever is wrong with their rows.
     """
     import pandas as pd
+
+    from factlab import sources
 
     path = Path(path)
     table, problems = sources.read_table(path)
